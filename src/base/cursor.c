@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/cursor.h"
+
+#include <string.h>
+
+const uint8_t *cursor_bytes(struct cursor *c, uint64_t n)
+{
+	if (c->failed || n > (uint64_t)(c->end - c->at)) {
+		c->failed = true;
+		return NULL;
+	}
+	const uint8_t *p = c->at;
+	c->at += n;
+	return p;
+}
+
+bool cursor_seek(struct cursor *c, uint64_t offset)
+{
+	if (c->failed || offset > (uint64_t)(c->end - c->start)) {
+		c->failed = true;
+		return false;
+	}
+	c->at = c->start + offset;
+	return true;
+}
+
+bool cursor_align(struct cursor *c, uint64_t align)
+{
+	uint64_t offset = cursor_offset(c);
+	return cursor_seek(c, (offset + align - 1) & ~(align - 1));
+}
+
+struct cursor cursor_slice(const struct cursor *c, uint64_t offset, uint64_t size)
+{
+	uint64_t whole = (uint64_t)(c->end - c->start);
+	struct cursor slice = {.start = c->start, .at = c->start, .end = c->start, .swap = c->swap};
+	if (c->failed || offset > whole || size > whole - offset) {
+		slice.failed = true;
+		return slice;
+	}
+	slice.start = slice.at = c->start + offset;
+	slice.end = slice.start + size;
+	return slice;
+}
+
+uint8_t cursor_u8(struct cursor *c)
+{
+	const uint8_t *p = cursor_bytes(c, 1);
+	return p ? *p : 0;
+}
+
+uint16_t cursor_u16(struct cursor *c)
+{
+	uint16_t v = 0;
+	const uint8_t *p = cursor_bytes(c, sizeof v);
+	if (p)
+		memcpy(&v, p, sizeof v);
+	return c->swap ? __builtin_bswap16(v) : v;
+}
+
+uint32_t cursor_u32(struct cursor *c)
+{
+	uint32_t v = 0;
+	const uint8_t *p = cursor_bytes(c, sizeof v);
+	if (p)
+		memcpy(&v, p, sizeof v);
+	return c->swap ? __builtin_bswap32(v) : v;
+}
+
+uint64_t cursor_u64(struct cursor *c)
+{
+	uint64_t v = 0;
+	const uint8_t *p = cursor_bytes(c, sizeof v);
+	if (p)
+		memcpy(&v, p, sizeof v);
+	return c->swap ? __builtin_bswap64(v) : v;
+}
+
+uint64_t cursor_uleb(struct cursor *c)
+{
+	uint64_t value = 0;
+	for (unsigned shift = 0;; shift += 7) {
+		uint8_t byte = cursor_u8(c);
+		if (c->failed)
+			return 0;
+		uint64_t bits = byte & 0x7f;
+		if (shift >= 64 ? bits != 0 : shift == 63 && bits > 1) {
+			c->failed = true;
+			return 0;
+		}
+		if (shift < 64)
+			value |= bits << shift;
+		if (!(byte & 0x80))
+			return value;
+	}
+}
+
+int64_t cursor_sleb(struct cursor *c)
+{
+	uint64_t value = 0;
+	for (unsigned shift = 0;; shift += 7) {
+		uint8_t byte = cursor_u8(c);
+		if (c->failed)
+			return 0;
+		if (shift >= 64 && (byte & 0x7f) != (value >> 63 ? 0x7f : 0)) {
+			c->failed = true;
+			return 0;
+		}
+		if (shift < 64)
+			value |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte & 0x80)
+			continue;
+		if (shift + 7 < 64 && byte & 0x40)
+			value |= ~UINT64_C(0) << (shift + 7);
+		return (int64_t)value;
+	}
+}
+
+const char *cursor_string(struct cursor *c)
+{
+	if (c->failed)
+		return NULL;
+	const uint8_t *nul = memchr(c->at, 0, (size_t)(c->end - c->at));
+	if (!nul) {
+		c->failed = true;
+		return NULL;
+	}
+	const char *s = (const char *)c->at;
+	c->at = nul + 1;
+	return s;
+}
