@@ -38,7 +38,9 @@ struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	long long i_size;
+	__s64 i_mtime_sec;
 	__s64 i_ctime_sec;
+	__u32 i_mtime_nsec;
 	__u32 i_ctime_nsec;
 	__u32 i_generation;
 };
@@ -48,12 +50,9 @@ struct timespec64 {
 	long tv_nsec;
 };
 
-struct inode___6_6 { /* until 6.11 */
+struct inode___6_7 { /* until 6.11 */
+	struct timespec64 __i_mtime;
 	struct timespec64 __i_ctime;
-};
-
-struct inode___5_15 { /* until 6.6 */
-	struct timespec64 i_ctime;
 };
 
 struct btrfs_key {

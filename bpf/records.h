@@ -74,10 +74,11 @@ struct file_key {
 	__u64 size;
 	__u64 subvolume;
 	__s64 ctime_sec;
+	__s64 mtime_sec;
 	__u32 ctime_nsec;
+	__u32 mtime_nsec;
 	__u32 generation;
 	__u32 device;
-	__u32 unused;
 };
 
 #define FILE_NAME_MAX 128

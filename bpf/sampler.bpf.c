@@ -155,6 +155,17 @@ static __always_inline __u32 n_addresses(long size)
 	return size > 0 ? (__u32)size / 8 : 0;
 }
 
+/*
+ * Samples do not wake the reader, who comes by himself ten times a second, unless the ring fills up.
+ * New files do: they may be gone soon.
+ */
+static __always_inline __u64 wake_up(void)
+{
+	__u64 used = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+	__u64 size = bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE);
+	return used > size / 4 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+}
+
 /* ---- reading the kernel ---------------------------------------------------------------------- */
 
 static __always_inline __u32 lock_sequence(struct task_struct *task)
@@ -176,21 +187,20 @@ static __always_inline __u64 mount_namespace_id(struct task_struct *task)
 	return bpf_core_field_exists(old->seq) ? BPF_CORE_READ(old, seq) : 0;
 }
 
-static __always_inline void read_change_time(struct inode *inode, struct file_key *key)
+static __always_inline void read_times(struct inode *inode, struct file_key *key)
 {
-	struct inode___6_6 *until_6_11 = (void *)inode;
-	struct inode___5_15 *until_6_6 = (void *)inode;
+	struct inode___6_7 *older = (void *)inode;
 	if (bpf_core_field_exists(inode->i_ctime_sec)) {
+		key->mtime_sec = BPF_CORE_READ(inode, i_mtime_sec);
+		key->mtime_nsec = BPF_CORE_READ(inode, i_mtime_nsec);
 		key->ctime_sec = BPF_CORE_READ(inode, i_ctime_sec);
-		key->ctime_nsec = BPF_CORE_READ(inode, i_ctime_nsec);
 		/* From 6.13 on the top bit says that the time was queried: not part of the time. */
-		key->ctime_nsec &= ~(1U << 31);
-	} else if (bpf_core_field_exists(until_6_11->__i_ctime)) {
-		key->ctime_sec = BPF_CORE_READ(until_6_11, __i_ctime.tv_sec);
-		key->ctime_nsec = BPF_CORE_READ(until_6_11, __i_ctime.tv_nsec);
-	} else if (bpf_core_field_exists(until_6_6->i_ctime)) {
-		key->ctime_sec = BPF_CORE_READ(until_6_6, i_ctime.tv_sec);
-		key->ctime_nsec = BPF_CORE_READ(until_6_6, i_ctime.tv_nsec);
+		key->ctime_nsec = BPF_CORE_READ(inode, i_ctime_nsec) & ~(1U << 31);
+	} else if (bpf_core_field_exists(older->__i_ctime)) {
+		key->mtime_sec = BPF_CORE_READ(older, __i_mtime.tv_sec);
+		key->mtime_nsec = BPF_CORE_READ(older, __i_mtime.tv_nsec);
+		key->ctime_sec = BPF_CORE_READ(older, __i_ctime.tv_sec);
+		key->ctime_nsec = BPF_CORE_READ(older, __i_ctime.tv_nsec);
 	}
 }
 
@@ -213,7 +223,7 @@ static __always_inline void read_key(struct inode *inode, struct file_key *key)
 	key->generation = BPF_CORE_READ(inode, i_generation);
 	key->device = BPF_CORE_READ(inode, i_sb, s_dev);
 	key->subvolume = subvolume_of(inode);
-	read_change_time(inode, key);
+	read_times(inode, key);
 }
 
 /*
@@ -320,7 +330,7 @@ static __always_inline void announce_file(struct area *area, __u32 number, __u64
 	r->magic = area->magic;
 	r->key = area->key;
 	bpf_probe_read_kernel_str(r->name, sizeof r->name, (void *)area->name);
-	bpf_ringbuf_submit(r, 0);
+	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 }
 
 /* The number of the area's file, given and announced at its first sight; FILE_NONE if the table is
@@ -404,8 +414,11 @@ static __always_inline int convert_sampled_leaf(struct walk *w, __u64 address)
 static __always_inline int end_outside_code(struct walk *w, __u64 address, bool is_leaf,
 					    bool proved, __u8 leaf_reason)
 {
-	__u8 reason = !is_leaf ? REASON_BROKEN_UNWIND : proved ? leaf_reason : REASON_RACED;
-	set_address_frame(&w->frame, USER_FRAME_RAW, address, reason);
+	if (!is_leaf) /* the address says nothing, and each would make another stack */
+		set_address_frame(&w->frame, USER_FRAME_RAW, 0, REASON_BROKEN_UNWIND);
+	else
+		set_address_frame(&w->frame, USER_FRAME_RAW, address,
+				  proved ? leaf_reason : REASON_RACED);
 	return STEP_END;
 }
 
@@ -527,7 +540,7 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 	r->header.size = size;
 	r->n_frames = n;
 	r->delay_us = (bpf_ktime_get_ns() - p->time) / 1000;
-	if (bpf_ringbuf_output(&ring, r, size, 0) < 0)
+	if (bpf_ringbuf_output(&ring, r, size, wake_up()) < 0)
 		count(COUNT_USER_RING_FULL);
 	count(COUNT_CALLBACKS);
 	bpf_map_delete_elem(&pending, key);
@@ -637,7 +650,7 @@ static __always_inline void write_sample(struct sample_record *r)
 		n = MAX_FRAMES;
 	__u64 size = sizeof *r - sizeof r->kernel + n * 8;
 	r->header.size = size;
-	count(bpf_ringbuf_output(&ring, r, size, 0) < 0 ? COUNT_RING_FULL : COUNT_SAMPLES);
+	count(bpf_ringbuf_output(&ring, r, size, wake_up()) < 0 ? COUNT_RING_FULL : COUNT_SAMPLES);
 }
 
 SEC("perf_event")
