@@ -117,7 +117,8 @@ enum counter {
 	COUNT_CALLBACKS,      /* ... and delivered */
 	COUNT_FILES_FULL,     /* frames without a file number: table full */
 	COUNT_FOUND,          /* addresses looked up in an address space */
-	COUNT_BUSY,           /* ... tries that found it locked */
+	COUNT_BUSY,           /* ... that found it locked at each try */
+	COUNT_TARGETS_FULL,   /* children of targets that are not watched: table full */
 	N_COUNTERS
 };
 
@@ -126,7 +127,7 @@ enum counter {
 #define TARGET_THREAD  1ULL
 
 struct target {
-	__u64 not_exec_count; /* not a target while its exec count is this; UINT64_MAX: always one */
+	__u32 waits_for_exec; /* no target yet: it becomes one at its next exec */
 };
 
 #endif

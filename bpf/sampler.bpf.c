@@ -549,18 +549,16 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 
 /* ---- the sample, in interrupt context -------------------------------------------------------- */
 
-static __always_inline bool matches(__u64 kind, __u32 id, struct task_struct *task)
+static __always_inline bool matches(__u64 kind, __u32 id)
 {
 	__u64 key = kind << 32 | id;
 	struct target *t = bpf_map_lookup_elem(&targets, &key);
-	return t && (t->not_exec_count == ~0ULL ||
-		     BPF_CORE_READ(task, self_exec_id) != t->not_exec_count);
+	return t && !t->waits_for_exec;
 }
 
-static __always_inline bool is_target(struct task_struct *task, __u32 tgid, __u32 tid)
+static __always_inline bool is_target(__u32 tgid, __u32 tid)
 {
-	return all_tasks || matches(TARGET_PROCESS, tgid, task) ||
-	       matches(TARGET_THREAD, tid, task);
+	return all_tasks || matches(TARGET_PROCESS, tgid) || matches(TARGET_THREAD, tid);
 }
 
 /* Fills a new element with what the sample saw of user space. */
@@ -665,7 +663,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		count(COUNT_IDLE);
 		return 0;
 	}
-	if (!is_target(task, id >> 32, (__u32)id)) {
+	if (!is_target(id >> 32, (__u32)id)) {
 		count(COUNT_OTHER_TASKS);
 		return 0;
 	}
@@ -688,19 +686,32 @@ int on_sample(struct bpf_perf_event_data *ctx)
 
 /* ---- targets have children, and end ---------------------------------------------------------- */
 
+static __always_inline void add_target(__u64 kind, __u32 id)
+{
+	__u64 key = kind << 32 | id;
+	struct target target = {};
+	if (bpf_map_update_elem(&targets, &key, &target, BPF_ANY) < 0)
+		count(COUNT_TARGETS_FULL);
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	__u32 parent_tgid = parent->tgid, child_tgid = child->tgid;
-	struct target always = {.not_exec_count = ~0ULL};
-	if (parent_tgid != child_tgid && matches(TARGET_PROCESS, parent_tgid, parent)) {
-		__u64 key = TARGET_PROCESS << 32 | child_tgid;
-		bpf_map_update_elem(&targets, &key, &always, BPF_ANY);
-	}
-	if (matches(TARGET_THREAD, parent->pid, parent)) {
-		__u64 key = TARGET_THREAD << 32 | (__u32)child->pid;
-		bpf_map_update_elem(&targets, &key, &always, BPF_ANY);
-	}
+	if (parent_tgid != child_tgid && matches(TARGET_PROCESS, parent_tgid))
+		add_target(TARGET_PROCESS, child_tgid);
+	if (matches(TARGET_THREAD, parent->pid))
+		add_target(TARGET_THREAD, child->pid);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	__u64 key = TARGET_PROCESS << 32 | (__u32)task->tgid;
+	struct target *t = bpf_map_lookup_elem(&targets, &key);
+	if (t)
+		t->waits_for_exec = 0;
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 _Static_assert(REASON_NO_MAPPING == MW_REASON_NO_MAPPING, "bpf/reasons.h");
 _Static_assert(REASON_RACED == MW_REASON_RACED, "bpf/reasons.h");
@@ -105,6 +106,7 @@ static int load(struct sampler *s, struct mw_error *e)
 		bpf_map__set_max_entries(s->bpf->maps.ring, o->ring_size);
 	/* Who is whose child matters only where there are targets. */
 	bpf_program__set_autoload(s->bpf->progs.on_fork, !o->all_tasks);
+	bpf_program__set_autoload(s->bpf->progs.on_exec, !o->all_tasks);
 	bpf_program__set_autoload(s->bpf->progs.on_exit, !o->all_tasks);
 	int r = sampler_bpf__load(s->bpf);
 	if (r < 0)
@@ -150,29 +152,28 @@ void sampler_free(struct sampler *s)
 	free(s);
 }
 
-static int add_target(struct sampler *s, uint64_t kind, uint32_t id, uint64_t not_exec_count,
+static int add_target(struct sampler *s, uint64_t kind, uint32_t id, bool waits_for_exec,
 		      struct mw_error *e)
 {
 	uint64_t key = kind << 32 | id;
-	struct target target = {.not_exec_count = not_exec_count};
+	struct target target = {.waits_for_exec = waits_for_exec};
 	int r = bpf_map_update_elem(bpf_map__fd(s->bpf->maps.targets), &key, &target, BPF_ANY);
 	return r < 0 ? error_errno(e, r, "cannot add target %u", id) : 0;
 }
 
 int sampler_add_process(struct sampler *s, uint32_t pid, struct mw_error *e)
 {
-	return add_target(s, TARGET_PROCESS, pid, UINT64_MAX, e);
+	return add_target(s, TARGET_PROCESS, pid, false, e);
 }
 
 int sampler_add_thread(struct sampler *s, uint32_t tid, struct mw_error *e)
 {
-	return add_target(s, TARGET_THREAD, tid, UINT64_MAX, e);
+	return add_target(s, TARGET_THREAD, tid, false, e);
 }
 
-int sampler_add_after_exec(struct sampler *s, uint32_t pid, uint64_t exec_count,
-			   struct mw_error *e)
+int sampler_add_after_exec(struct sampler *s, uint32_t pid, struct mw_error *e)
 {
-	return add_target(s, TARGET_PROCESS, pid, exec_count, e);
+	return add_target(s, TARGET_PROCESS, pid, true, e);
 }
 
 int sampler_start(struct sampler *s, struct mw_error *e)
@@ -215,14 +216,6 @@ void sampler_forget_file(struct sampler *s, const struct inode_key *key)
 	bpf_map_delete_elem(bpf_map__fd(s->bpf->maps.files), key);
 }
 
-int sampler_stop(struct sampler *s)
-{
-	cpu_events_stop(s->events);
-	int r = sampler_dispatch(s);
-	int flushed = join_flush(s->join);
-	return r < 0 ? r : flushed;
-}
-
 static uint64_t sum_counter(const struct sampler *s, uint32_t which)
 {
 	_cleanup_free_ uint64_t *values = calloc((size_t)s->n_cpus, sizeof *values);
@@ -233,6 +226,26 @@ static uint64_t sum_counter(const struct sampler *s, uint32_t which)
 	for (int i = 0; i < s->n_cpus; i++)
 		sum += values[i];
 	return sum;
+}
+
+static uint64_t n_under_way(const struct sampler *s)
+{
+	uint64_t done = sum_counter(s, COUNT_CALLBACKS);
+	uint64_t asked = sum_counter(s, COUNT_TICKETS);
+	return asked > done ? asked - done : 0;
+}
+
+int sampler_stop(struct sampler *s)
+{
+	cpu_events_stop(s->events);
+	int r = sampler_dispatch(s);
+	/* Tasks that run deliver their user part at once; those that sleep are not waited for. */
+	for (int tries = 0; r == 0 && tries < 10 && n_under_way(s); tries++) {
+		usleep(2000);
+		r = sampler_dispatch(s);
+	}
+	int flushed = join_flush(s->join);
+	return r < 0 ? r : flushed;
 }
 
 void sampler_get_counts(struct sampler *s, struct sampler_counts *ret)
@@ -247,8 +260,9 @@ void sampler_get_counts(struct sampler *s, struct sampler_counts *ret)
 		.user_not_asked = sum_counter(s, COUNT_PENDING_FULL),
 		.user_refused = sum_counter(s, COUNT_REFUSED),
 		.user_missing = join_counts(s->join).without_user,
-		.user_pending = sum_counter(s, COUNT_TICKETS) - sum_counter(s, COUNT_CALLBACKS),
+		.user_pending = n_under_way(s),
 		.files_full = sum_counter(s, COUNT_FILES_FULL),
+		.targets_full = sum_counter(s, COUNT_TARGETS_FULL),
 		.lookups = sum_counter(s, COUNT_FOUND),
 		.lookups_busy = sum_counter(s, COUNT_BUSY),
 	};

@@ -64,6 +64,7 @@ struct sampler_counts {
 	uint64_t user_missing;    /* samples that waited in vain for their user part */
 	uint64_t user_pending;    /* user parts still under way at the end */
 	uint64_t files_full;      /* frames without their file: too many files */
+	uint64_t targets_full;    /* children of targets that are not watched: too many */
 	uint64_t lookups;         /* addresses asked for in address spaces */
 	uint64_t lookups_busy;    /* ... that found it locked at each try */
 };
@@ -76,9 +77,8 @@ void sampler_free(struct sampler *sampler);
 /* Targets; before or after the start. */
 int sampler_add_process(struct sampler *sampler, uint32_t pid, struct mw_error *e);
 int sampler_add_thread(struct sampler *sampler, uint32_t tid, struct mw_error *e);
-/* A process that is no target before its next exec: `exec_count` is what it has now. */
-int sampler_add_after_exec(struct sampler *sampler, uint32_t pid, uint64_t exec_count,
-			   struct mw_error *e);
+/* A process that becomes a target at its next exec. */
+int sampler_add_after_exec(struct sampler *sampler, uint32_t pid, struct mw_error *e);
 
 int sampler_start(struct sampler *sampler, struct mw_error *e);
 /* Readable when a new file was seen or the ring fills up; dispatch ten times a second otherwise. */
