@@ -6,7 +6,7 @@
  */
 #include "cli/man.h"
 
-#include "base/cleanup.h"
+#include "cli/text.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -35,16 +35,17 @@ static bool sentence_ends(const char *text, size_t i)
 
 static void write_text(FILE *out, const char *text)
 {
-	size_t start = 0;
-	for (size_t i = 0; text[i]; i++) {
-		if (!sentence_ends(text, i))
-			continue;
-		write_escaped(out, text + start, i + 1 - start);
+	while (*text) {
+		/* Under 80 bytes, the escapes included, which is what mandoc's lint asks for. */
+		size_t n = text_line(text, 70);
+		for (size_t i = 0; i + 1 < n; i++) {
+			if (sentence_ends(text, i))
+				n = i + 1;
+		}
+		write_escaped(out, text, n);
 		fputc('\n', out);
-		start = i + 2;
+		text += n + strspn(text + n, " ");
 	}
-	write_escaped(out, text + start, strlen(text + start));
-	fputc('\n', out);
 }
 
 /* Words that are arguments of a macro: what would end or change them is escaped or quoted. */

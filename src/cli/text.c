@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-/* Where a line that starts here must end: at the last space that fits, or after a longer word. */
-static size_t line_length(const char *text, size_t room)
+size_t text_line(const char *text, size_t room)
 {
 	size_t n = 0;
 	for (size_t i = strcspn(text, " ");; i += 1 + strcspn(text + i + 1, " ")) {
@@ -26,7 +25,7 @@ void text_wrap(FILE *out, const char *text, int at, int indent, int width)
 		at = 0;
 	}
 	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-		size_t n = line_length(text, room);
+		size_t n = text_line(text, room);
 		fprintf(out, "%*s%.*s\n", indent - at, "", (int)n, text);
 		text += n;
 		at = 0;

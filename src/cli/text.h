@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+/* How much of text stands on a line: up to the last space that fits into room, one word at least. */
+size_t text_line(const char *text, size_t room);
 /*
  * Writes text, broken at spaces so that each line stands `indent` columns in and ends by `width`.
  * `at` is the column where the cursor is; beyond the indentation, the text starts on a new line.
