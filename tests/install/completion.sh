@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # usage: completion.sh DOCS-DIR. The completions that the build made, asked as the shells ask them.
 . "$(dirname "$0")/lib.sh"
-bash_file=$1/mapwright
-zsh_file=$1/_mapwright
+docs=$(realpath "$1")
+bash_file=$docs/mapwright
+zsh_file=$docs/_mapwright
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" && touch profile.mwp && mkdir store.d || exit 1
