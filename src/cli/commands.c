@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Every command of mapwright: one line here, one cmd_NAME.c. */
+#include "cli/command.h"
+
+extern const struct command cmd_record;
+extern const struct command cmd_doctor;
+extern const struct command cmd_version;
+extern const struct command cmd_help;
+
+const struct command *const commands[] = {
+	&cmd_record,
+	&cmd_doctor,
+	&cmd_version,
+	&cmd_help,
+	NULL,
+};
