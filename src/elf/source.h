@@ -31,7 +31,10 @@ static inline bool source_has(const struct source *s, uint64_t offset, uint64_t 
 
 /* Reads exactly n bytes. 0, -EBADMSG if they are not all there, or the -errno of pread. */
 int source_read(const struct source *s, uint64_t offset, void *buf, size_t n);
-/* The same into new memory, which the caller frees. -EFBIG if n is over limit. */
+/*
+ * The same into new memory, which the caller frees; a NUL follows the bytes, so that a table of
+ * strings ends whatever the file says. -EFBIG if n is over limit.
+ */
 int source_read_new(const struct source *s, uint64_t offset, uint64_t n, uint64_t limit,
 		    uint8_t **ret);
 
