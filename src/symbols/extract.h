@@ -2,29 +2,19 @@
 /*
  * The two jobs that run in an isolated child: who is this file, and what are its functions called?
  *
- * They read and write only the descriptors they are given, open nothing, and allocate no more than
- * EXTRACT_MEMORY allows for a file of any content. Results are plain data that is sent over a socket.
+ * They read and write only the descriptors they are given, open nothing, and what they allocate is
+ * bounded for a file of any content: tables by SYMBOL_TABLE_MAX, the output by EXTRACT_GSYM_MAX.
+ * Results are plain data that is sent over a socket.
  */
 #ifndef SYMBOLS_EXTRACT_H
 #define SYMBOLS_EXTRACT_H
 
 #include "elf/identity.h"
-#include "symbols/gsym_write.h"
+#include "symbols/symbol_list.h"
 
-/* The largest table of symbols, or of strings, that is read; and the largest GSYM that is written. */
-#define EXTRACT_TABLE_MAX (UINT64_C(256) << 20)
-#define EXTRACT_GSYM_MAX  (UINT64_C(512) << 20)
-#define EXTRACT_SPLITS_MAX (1u << 22)
-
-/* Where names came from: the higher, the better. The numbers are the ranks of the store. */
-enum symbol_source {
-	SYMBOL_SOURCE_NONE = 0,
-	SYMBOL_SOURCE_DYNAMIC,   /* the dynamic segment, for lack of section headers */
-	SYMBOL_SOURCE_DYNSYM,    /* .dynsym */
-	SYMBOL_SOURCE_DEBUGDATA, /* .gnu_debugdata and .dynsym */
-	SYMBOL_SOURCE_SYMTAB,    /* .symtab */
-};
-const char *symbol_source_name(enum symbol_source source);
+/* The largest GSYM that is written, and the most records behind it that the parent takes. */
+#define EXTRACT_GSYM_MAX   (UINT64_C(512) << 20)
+#define EXTRACT_SPLITS_MAX (UINT64_C(1) << 22)
 
 struct extract_result {
 	uint64_t gsym_size;   /* bytes of the GSYM, from the start of out_fd */
