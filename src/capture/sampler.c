@@ -238,12 +238,10 @@ static uint64_t n_under_way(const struct sampler *s)
 int sampler_stop(struct sampler *s)
 {
 	cpu_events_stop(s->events);
-	int r = sampler_dispatch(s);
 	/* Tasks that run deliver their user part at once; those that sleep are not waited for. */
-	for (int tries = 0; r == 0 && tries < 10 && n_under_way(s); tries++) {
+	for (int tries = 0; tries < 10 && n_under_way(s); tries++)
 		usleep(2000);
-		r = sampler_dispatch(s);
-	}
+	int r = sampler_dispatch(s);
 	int flushed = join_flush(s->join);
 	return r < 0 ? r : flushed;
 }
