@@ -358,10 +358,9 @@ static int decode_number(struct cursor *c, size_t max, uint32_t *ret, struct mw_
 			 const char *what)
 {
 	uint64_t number = cursor_uleb(c);
-	if (number >= max)
-		return too_many(e, what);
-	*ret = (uint32_t)number;
-	return 0;
+	bool fits = number < max;
+	*ret = fits ? (uint32_t)number : 0;
+	return fits ? 0 : too_many(e, what);
 }
 
 static int decode_u32(struct cursor *c, uint32_t *ret, struct mw_error *e, const char *what)
