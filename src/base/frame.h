@@ -50,10 +50,11 @@ struct inode_key {
 	uint64_t size;
 	uint64_t subvolume; /* btrfs root id, 0 elsewhere */
 	int64_t ctime_sec;
+	int64_t mtime_sec;
 	uint32_t ctime_nsec;
+	uint32_t mtime_nsec;
 	uint32_t generation;
 	uint32_t device;     /* as the kernel encodes it: major << 20 | minor */
-	uint32_t unused;
 };
 
 /* One image of one process: pid alone is reused, and exec makes another image of the same process. */

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * What the programs in the kernel hand to user space through the ring buffer, and the settings and
+ * counters both sides share.
+ *
+ * A sample is two records. RECORD_SAMPLE is written at the sample, with the kernel's stack. The user
+ * part comes as RECORD_USER when the task is on its way back to user space; both carry the same
+ * ticket, and samples of one stay in the kernel share one ticket. RECORD_FILE introduces a file
+ * number before the first frame that uses it.
+ */
+#ifndef BPF_RECORDS_H
+#define BPF_RECORDS_H
+
+#include <linux/types.h>
+
+#define MAX_FRAMES 127 /* kernel.perf_event_max_stack as it comes */
+
+enum record_type {
+	RECORD_SAMPLE = 1,
+	RECORD_USER,
+	RECORD_FILE,
+};
+
+struct record_header {
+	__u32 type;
+	__u32 size; /* of the whole record */
+};
+
+struct sample_record {
+	struct record_header header;
+	__u64 time;       /* CLOCK_MONOTONIC, ns */
+	__u64 period;
+	__u64 ticket;     /* of the user part; 0: there is none to come, see user_reason */
+	__u64 start_time; /* of the thread group, CLOCK_BOOTTIME, ns */
+	__u64 cgroup;
+	__u64 mount_namespace;
+	__u32 pid;
+	__u32 tid;
+	__u32 exec_count;
+	__u32 cpu;
+	__u32 event;
+	__u16 n_kernel;
+	__u8 user_reason; /* enum mw_reason: why there is no ticket; 0 for kernel threads */
+	__u8 unused;
+	char command[16];
+	__u64 kernel[MAX_FRAMES]; /* the first n_kernel are there; leaf first */
+};
+
+enum user_frame_kind {
+	USER_FRAME_FILE = 0, /* value is the offset in file `file` */
+	USER_FRAME_CODE = 1, /* value is an address in executable memory without a file */
+	USER_FRAME_RAW = 2,  /* value is any other address */
+};
+
+struct user_frame {
+	__u64 value;
+	__u32 file;
+	__u8 kind;
+	__u8 reason;
+	__u16 unused;
+};
+
+struct user_record {
+	struct record_header header;
+	__u64 ticket;
+	__u32 n_frames;
+	__u32 delay_us; /* from the (first) sample to this record */
+	struct user_frame frames[MAX_FRAMES + 1];
+};
+
+/* The same fields as struct inode_key in src/base/frame.h. */
+struct file_key {
+	__u64 inode;
+	__u64 size;
+	__u64 subvolume;
+	__s64 ctime_sec;
+	__s64 mtime_sec;
+	__u32 ctime_nsec;
+	__u32 mtime_nsec;
+	__u32 generation;
+	__u32 device;
+};
+
+#define FILE_NAME_MAX 128
+
+struct file_record {
+	struct record_header header;
+	__u32 number;
+	__u32 pid;
+	__u32 tid;
+	__u32 unused;
+	__u64 magic;      /* of the file system, as statfs gives it */
+	__u64 start_time; /* of the thread group that was seen with it */
+	__u64 map_start;  /* the mapping it was seen through */
+	__u64 map_end;
+	struct file_key key;
+	char name[FILE_NAME_MAX]; /* last component, for people */
+};
+
+/* File numbers that the kernel side does not give away. */
+#define FILE_NONE  0
+#define FILE_VDSO  1
+#define FILE_FIRST 2
+
+/* Counted for each CPU; user space adds them up. Every one that is a loss is shown. */
+enum counter {
+	COUNT_HITS,           /* the program ran */
+	COUNT_IDLE,           /* ... on an idle CPU that nobody asked for */
+	COUNT_OTHER_TASKS,    /* ... in a task that is not a target */
+	COUNT_SAMPLES,        /* sample records written */
+	COUNT_RING_FULL,      /* sample records lost: ring full */
+	COUNT_USER_RING_FULL, /* user parts lost: ring full */
+	COUNT_FILE_RING_FULL, /* file records put off: ring full */
+	COUNT_PENDING_FULL,   /* user parts not asked for: table full */
+	COUNT_REFUSED,        /* ... the kernel refused the task work */
+	COUNT_TICKETS,        /* user parts asked for */
+	COUNT_CALLBACKS,      /* ... and delivered */
+	COUNT_FILES_FULL,     /* frames without a file number: table full */
+	COUNT_FOUND,          /* addresses looked up in an address space */
+	COUNT_BUSY,           /* ... that found it locked at each try */
+	COUNT_TARGETS_FULL,   /* children of targets that are not watched: table full */
+	N_COUNTERS
+};
+
+/* What a task is a target by; the key of the targets map is kind << 32 | id. */
+#define TARGET_PROCESS 0ULL
+#define TARGET_THREAD  1ULL
+
+struct target {
+	__u32 waits_for_exec; /* no target yet: it becomes one at its next exec */
+};
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "capture/sampler.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "bpf/reasons.h"
+#include "bpf/records.h"
+#include "bpf/sampler.skel.h"
+#include "capture/cpu_events.h"
+#include "capture/join.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+_Static_assert(REASON_NO_MAPPING == MW_REASON_NO_MAPPING, "bpf/reasons.h");
+_Static_assert(REASON_RACED == MW_REASON_RACED, "bpf/reasons.h");
+_Static_assert(REASON_BROKEN_UNWIND == MW_REASON_BROKEN_UNWIND, "bpf/reasons.h");
+_Static_assert(REASON_EXEC_RACED == MW_REASON_EXEC_RACED, "bpf/reasons.h");
+_Static_assert(REASON_EXITING == MW_REASON_EXITING, "bpf/reasons.h");
+_Static_assert(REASON_NO_USER_STACK == MW_REASON_NO_USER_STACK, "bpf/reasons.h");
+_Static_assert(REASON_GHOST == MW_REASON_GHOST, "bpf/reasons.h");
+_Static_assert(REASON_LOCK_CONTENDED == MW_REASON_LOCK_CONTENDED, "bpf/reasons.h");
+_Static_assert(REASON_CUT_DEPTH == MW_REASON_CUT_DEPTH, "bpf/reasons.h");
+_Static_assert(REASON_EVICTED == MW_REASON_EVICTED, "bpf/reasons.h");
+_Static_assert(FILE_VDSO == SAMPLER_FILE_VDSO, "bpf/records.h");
+_Static_assert(sizeof(struct file_key) == sizeof(struct inode_key), "bpf/records.h");
+_Static_assert(offsetof(struct file_key, device) == offsetof(struct inode_key, device),
+	       "bpf/records.h");
+
+/* Samples that may wait for their user part at once: tasks that sleep in the kernel, mostly. */
+#define MAX_WAITING 16384
+/* The table of files is emptied before it is full; its size is in bpf/sampler.bpf.c. */
+#define FILES_BEFORE_CLEARING 60000
+
+struct sampler {
+	struct sampler_options options;
+	struct sampler_handler handler;
+	struct sampler_bpf *bpf;
+	struct ring_buffer *ring;
+	struct cpu_events *events;
+	struct join *join;
+	int n_cpus;
+	size_t n_files; /* announced since the table was emptied */
+	int result;     /* of the handlers during a dispatch */
+};
+
+static int deliver_sample(void *data, const struct sample *sample)
+{
+	struct sampler *s = data;
+	return s->handler.on_sample(s->handler.data, sample);
+}
+
+static int deliver_file(struct sampler *s, const struct file_record *r)
+{
+	struct file_sighting sighting = {
+		.number = r->number,
+		.magic = r->magic,
+		.pid = r->pid,
+		.tid = r->tid,
+		.start_time = r->start_time,
+		.map_start = r->map_start,
+		.map_end = r->map_end,
+		.name = r->name,
+	};
+	memcpy(&sighting.key, &r->key, sizeof sighting.key);
+	s->n_files++;
+	return s->handler.on_file(s->handler.data, &sighting);
+}
+
+static int on_record(void *data, void *record, size_t size)
+{
+	struct sampler *s = data;
+	const struct record_header *header = record;
+	int r = 0;
+	switch (header->type) {
+	case RECORD_SAMPLE:
+		r = join_sample(s->join, record);
+		break;
+	case RECORD_USER:
+		r = join_user(s->join, record);
+		break;
+	case RECORD_FILE:
+		r = deliver_file(s, record);
+		break;
+	}
+	if (r < 0 && s->result == 0)
+		s->result = r;
+	return s->result;
+}
+
+static int load(struct sampler *s, struct mw_error *e)
+{
+	const struct sampler_options *o = &s->options;
+	s->bpf = sampler_bpf__open();
+	if (!s->bpf)
+		return error_errno(e, -errno, "cannot prepare the sampler's BPF programs");
+	s->bpf->rodata->all_tasks = o->all_tasks;
+	s->bpf->rodata->count_idle = o->count_idle;
+	s->bpf->rodata->want_callers = o->callers;
+	s->bpf->rodata->max_frames =
+		o->max_frames && o->max_frames < MAX_FRAMES ? o->max_frames : MAX_FRAMES;
+	if (o->ring_size)
+		bpf_map__set_max_entries(s->bpf->maps.ring, o->ring_size);
+	/* Who is whose child matters only where there are targets. */
+	bpf_program__set_autoload(s->bpf->progs.on_fork, !o->all_tasks);
+	bpf_program__set_autoload(s->bpf->progs.on_exec, !o->all_tasks);
+	bpf_program__set_autoload(s->bpf->progs.on_exit, !o->all_tasks);
+	int r = sampler_bpf__load(s->bpf);
+	if (r < 0)
+		return error_errno(e, r, "the kernel refuses the sampler's BPF programs");
+	if (!o->all_tasks && (r = sampler_bpf__attach(s->bpf)) < 0)
+		return error_errno(e, r, "cannot follow forks and exits");
+	return 0;
+}
+
+int sampler_open(const struct sampler_options *options, const struct sampler_handler *handler,
+		 struct sampler **ret, struct mw_error *e)
+{
+	struct sampler *s = calloc(1, sizeof *s);
+	if (!s)
+		return -ENOMEM;
+	s->options = *options;
+	s->handler = *handler;
+	s->n_cpus = libbpf_num_possible_cpus();
+	int r = join_new(MAX_WAITING, deliver_sample, s, &s->join);
+	if (r == 0)
+		r = load(s, e);
+	if (r == 0) {
+		s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), on_record, s, NULL);
+		if (!s->ring)
+			r = error_errno(e, -errno, "cannot map the sampler's ring buffer");
+	}
+	if (r < 0) {
+		sampler_free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void sampler_free(struct sampler *s)
+{
+	if (!s)
+		return;
+	cpu_events_free(s->events);
+	ring_buffer__free(s->ring);
+	sampler_bpf__destroy(s->bpf);
+	join_free(s->join);
+	free(s);
+}
+
+static int add_target(struct sampler *s, uint64_t kind, uint32_t id, bool waits_for_exec,
+		      struct mw_error *e)
+{
+	uint64_t key = kind << 32 | id;
+	struct target target = {.waits_for_exec = waits_for_exec};
+	int r = bpf_map_update_elem(bpf_map__fd(s->bpf->maps.targets), &key, &target, BPF_ANY);
+	return r < 0 ? error_errno(e, r, "cannot add target %u", id) : 0;
+}
+
+int sampler_add_process(struct sampler *s, uint32_t pid, struct mw_error *e)
+{
+	return add_target(s, TARGET_PROCESS, pid, false, e);
+}
+
+int sampler_add_thread(struct sampler *s, uint32_t tid, struct mw_error *e)
+{
+	return add_target(s, TARGET_THREAD, tid, false, e);
+}
+
+int sampler_add_after_exec(struct sampler *s, uint32_t pid, struct mw_error *e)
+{
+	return add_target(s, TARGET_PROCESS, pid, true, e);
+}
+
+int sampler_start(struct sampler *s, struct mw_error *e)
+{
+	return cpu_events_open(s->options.events, s->options.n_events, s->bpf->progs.on_sample,
+			       s->options.log, &s->events, e);
+}
+
+int sampler_fd(const struct sampler *s)
+{
+	return ring_buffer__epoll_fd(s->ring);
+}
+
+int sampler_dispatch(struct sampler *s)
+{
+	s->result = 0;
+	ring_buffer__consume(s->ring);
+	return s->result;
+}
+
+/* Numbers are never used twice, so forgetting them all costs one more announcement each. */
+static void clear_files(struct sampler *s)
+{
+	int fd = bpf_map__fd(s->bpf->maps.files);
+	struct file_key key;
+	while (bpf_map_get_next_key(fd, NULL, &key) == 0)
+		bpf_map_delete_elem(fd, &key);
+	s->n_files = 0;
+}
+
+void sampler_refresh(struct sampler *s)
+{
+	cpu_events_refresh(s->events);
+	if (s->n_files >= FILES_BEFORE_CLEARING)
+		clear_files(s);
+}
+
+void sampler_forget_file(struct sampler *s, const struct inode_key *key)
+{
+	bpf_map_delete_elem(bpf_map__fd(s->bpf->maps.files), key);
+}
+
+static uint64_t sum_counter(const struct sampler *s, uint32_t which)
+{
+	_cleanup_free_ uint64_t *values = calloc((size_t)s->n_cpus, sizeof *values);
+	if (!values ||
+	    bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.counters), &which, values) < 0)
+		return 0;
+	uint64_t sum = 0;
+	for (int i = 0; i < s->n_cpus; i++)
+		sum += values[i];
+	return sum;
+}
+
+static uint64_t n_under_way(const struct sampler *s)
+{
+	uint64_t done = sum_counter(s, COUNT_CALLBACKS);
+	uint64_t asked = sum_counter(s, COUNT_TICKETS);
+	return asked > done ? asked - done : 0;
+}
+
+int sampler_stop(struct sampler *s)
+{
+	cpu_events_stop(s->events);
+	/* Tasks that run deliver their user part at once; those that sleep are not waited for. */
+	for (int tries = 0; tries < 10 && n_under_way(s); tries++)
+		usleep(2000);
+	int r = sampler_dispatch(s);
+	int flushed = join_flush(s->join);
+	return r < 0 ? r : flushed;
+}
+
+void sampler_get_counts(struct sampler *s, struct sampler_counts *ret)
+{
+	*ret = (struct sampler_counts){
+		.hits = sum_counter(s, COUNT_HITS),
+		.idle = sum_counter(s, COUNT_IDLE),
+		.other_task = sum_counter(s, COUNT_OTHER_TASKS),
+		.samples = sum_counter(s, COUNT_SAMPLES),
+		.ring_full = sum_counter(s, COUNT_RING_FULL),
+		.user_lost = sum_counter(s, COUNT_USER_RING_FULL),
+		.user_not_asked = sum_counter(s, COUNT_PENDING_FULL),
+		.user_refused = sum_counter(s, COUNT_REFUSED),
+		.user_missing = join_counts(s->join).without_user,
+		.user_pending = n_under_way(s),
+		.files_full = sum_counter(s, COUNT_FILES_FULL),
+		.targets_full = sum_counter(s, COUNT_TARGETS_FULL),
+		.lookups = sum_counter(s, COUNT_FOUND),
+		.lookups_busy = sum_counter(s, COUNT_BUSY),
+	};
+	for (size_t i = 0; s->events && i < s->options.n_events; i++)
+		ret->expected += cpu_events_expected(s->events, i);
+}
+
+uint64_t sampler_run_time(const struct sampler *s)
+{
+	struct bpf_prog_info info = {};
+	uint32_t size = sizeof info;
+	int fd = bpf_program__fd(s->bpf->progs.on_sample);
+	return bpf_obj_get_info_by_fd(fd, &info, &size) < 0 ? 0 : info.run_time_ns;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Sampling with eBPF: loads the program, chooses whom it watches, and delivers whole samples and
+ * first sights of files, in the caller's thread, from sampler_dispatch().
+ *
+ * The engine is the deferred one (bpf/sampler.bpf.c says how it works). File numbers in samples are
+ * this object's; each is announced by a sighting before the first sample that uses it.
+ */
+#ifndef CAPTURE_SAMPLER_H
+#define CAPTURE_SAMPLER_H
+
+#include "base/frame.h"
+#include "base/log.h"
+#include "capture/event.h"
+
+struct sampler;
+
+struct sampler_options {
+	size_t size; /* of this struct, for those who come later */
+	const struct event *events; /* must outlive the sampler */
+	size_t n_events;
+	bool all_tasks;     /* else: those of sampler_add_*() and their future children */
+	bool count_idle;    /* idle CPUs give samples too */
+	bool callers;       /* whole stacks, not only leaves */
+	uint32_t max_frames; /* of each part of a stack; 0: as many as the kernel gives (127) */
+	uint32_t ring_size; /* bytes, a power of two; 0: 8 MiB */
+	const struct log *log;
+};
+
+/* A file that was not seen before in this state. */
+struct file_sighting {
+	uint32_t number;
+	struct inode_key key;
+	uint64_t magic;      /* of the file system, as statfs(2) gives it */
+	uint32_t pid;        /* who was seen with it, */
+	uint32_t tid;
+	uint64_t start_time; /* of the process, ns since boot, */
+	uint64_t map_start;  /* and where it was mapped */
+	uint64_t map_end;
+	const char *name;    /* last component of its name, for people; valid during the call */
+};
+
+/* The vdso's number: it is never announced, since everybody has it. */
+#define SAMPLER_FILE_VDSO 1
+
+struct sampler_handler {
+	void *data;
+	/* Negative ends the dispatch, which returns it. */
+	int (*on_sample)(void *data, const struct sample *sample);
+	int (*on_file)(void *data, const struct file_sighting *sighting);
+};
+
+/* Everything that was counted; what is lost is named so. */
+struct sampler_counts {
+	uint64_t expected;   /* calls of the program by what the events counted; 0: not known */
+	uint64_t hits;       /* calls */
+	uint64_t idle;       /* ... on an idle CPU */
+	uint64_t other_task; /* ... in tasks that are no targets */
+	uint64_t samples;    /* ... that gave a sample */
+	uint64_t ring_full;  /* ... that were lost: the ring was full */
+	uint64_t user_lost;       /* user parts lost: the ring was full */
+	uint64_t user_not_asked;  /* user parts not asked for: too many under way */
+	uint64_t user_refused;    /* ... the kernel refused */
+	uint64_t user_missing;    /* samples that waited in vain for their user part */
+	uint64_t user_pending;    /* user parts still under way at the end */
+	uint64_t files_full;      /* frames without their file: too many files */
+	uint64_t targets_full;    /* children of targets that are not watched: too many */
+	uint64_t lookups;         /* addresses asked for in address spaces */
+	uint64_t lookups_busy;    /* ... that found it locked at each try */
+};
+
+/* Loads everything; nothing runs yet. */
+int sampler_open(const struct sampler_options *options, const struct sampler_handler *handler,
+		 struct sampler **ret, struct mw_error *e);
+void sampler_free(struct sampler *sampler);
+
+/* Targets; before or after the start. */
+int sampler_add_process(struct sampler *sampler, uint32_t pid, struct mw_error *e);
+int sampler_add_thread(struct sampler *sampler, uint32_t tid, struct mw_error *e);
+/* A process that becomes a target at its next exec. */
+int sampler_add_after_exec(struct sampler *sampler, uint32_t pid, struct mw_error *e);
+
+int sampler_start(struct sampler *sampler, struct mw_error *e);
+/* Readable when a new file was seen or the ring fills up; dispatch ten times a second otherwise. */
+int sampler_fd(const struct sampler *sampler);
+/* Delivers what is there. 0 or what a handler returned. */
+int sampler_dispatch(struct sampler *sampler);
+/* Once a second: follows CPUs that come and go, makes room for new files. */
+void sampler_refresh(struct sampler *sampler);
+/* The file will be announced again at its next sample: opening it failed, another task may help. */
+void sampler_forget_file(struct sampler *sampler, const struct inode_key *key);
+/* Stops the events and delivers what is left. Counts are final then. */
+int sampler_stop(struct sampler *sampler);
+
+void sampler_get_counts(struct sampler *sampler, struct sampler_counts *ret);
+/* Time spent in our BPF programs, ns; 0 if the kernel does not count it (kernel.bpf_stats_enabled). */
+uint64_t sampler_run_time(const struct sampler *sampler);
+
+#endif

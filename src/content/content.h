@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Opening the content behind an inode key: the ordered chain of finders, each candidate proved. */
+#ifndef CONTENT_CONTENT_H
+#define CONTENT_CONTENT_H
+
+#include "content/finder.h"
+
+/*
+ * An open file whose content is what was mapped. Held only until its symbols are in the store: a held
+ * descriptor keeps a mount busy, and nobody's umount shall fail because of us.
+ */
+struct pin {
+	int fd; /* for reading; owned */
+	struct inode_key key; /* as the file is now */
+	char path[4096]; /* a label for people, as this process sees it; "" unknown */
+};
+
+#define PIN_INIT {.fd = -1}
+
+/*
+ * Tries one finder after the other. 0: *ret is open. Otherwise -errno and the reason for the frames:
+ * -ENOENT file-gone, -ESTALE id-mismatch (something was found, with other content), -EWOULDBLOCK
+ * timeout (it lies where opening might never end), -EMFILE/-ENFILE (nothing is proved by that: try
+ * again later).
+ */
+int pin_open(const struct finder_context *context, const struct file_request *request,
+	     struct pin *ret, enum mw_reason *ret_reason);
+/*
+ * To be asked after the content was read: 1 if nothing was written meanwhile. (An unlink or a rename
+ * meanwhile does no harm.)
+ */
+int pin_is_unchanged(const struct pin *pin);
+/* The symbols are in the store, or never will be: closes. */
+void pin_mark_extracted(struct pin *pin);
+
+/*
+ * 1 if an open file is the one of the key, in that state. Its change time is the proof. If only that
+ * has moved on, while modification time and size have not, then the file was renamed, linked or
+ * unlinked since: the bytes are the same.
+ */
+int content_is_proved(int fd, const struct file_request *request, const struct log *log);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What identifies a file's content, and what of its headers every look-up needs. Plain data of a
+ * fixed size without pointers: it is sent over a socket by the isolated child that read the file.
+ *
+ * The file id is the first of
+ *   1. the GNU build ID (1 to 64 bytes): the first such note in the order of the file, of the note
+ *      segments, or of the note sections if no segment has one;
+ *   2. the Go build ID;
+ *   3. HTLHASH, OpenTelemetry's process.executable.build_id.htlhash: the first 16 bytes of the
+ *      SHA-256 of the first 4096 bytes, the last 4096 bytes (both shorter, and overlapping, in a
+ *      small file) and the size as 8 bytes, big endian.
+ * Ids that stand for many files are passed over: build IDs of nothing but zeros, and Go's
+ * "redacted".
+ */
+#ifndef ELF_IDENTITY_H
+#define ELF_IDENTITY_H
+
+#include "elf/elf.h"
+
+#define ELF_IDENTITY_SEGMENTS 64
+
+/* One PT_LOAD. */
+struct elf_segment {
+	uint64_t vaddr;
+	uint64_t offset;
+	uint64_t file_size;
+	uint64_t mem_size;
+	uint32_t flags; /* PF_X, ... */
+	uint32_t unused;
+};
+
+struct elf_identity {
+	struct mw_file_id id;
+	uint8_t elf_class;   /* ELFCLASS32, ELFCLASS64; ELFCLASSNONE: not a (readable) ELF file */
+	uint8_t byte_order;  /* ELFDATA2LSB, ELFDATA2MSB */
+	uint8_t is_truncated; /* the headers speak of bytes behind the end of the file */
+	uint8_t unused;
+	uint16_t type;       /* ET_EXEC, ET_DYN, ... */
+	uint16_t machine;
+	uint32_t n_segments;
+	/*
+	 * PT_LOADs beyond ELF_IDENTITY_SEGMENTS; executable ones are kept first. Not 0 only in files
+	 * that no linker made.
+	 */
+	uint32_t n_segments_left_out;
+	uint64_t file_size;
+	struct elf_segment segments[ELF_IDENTITY_SEGMENTS];
+};
+
+/* Fills everything from an open view. Fails only if the file cannot be read. */
+int elf_identify(struct elf *elf, struct elf_identity *ret, struct mw_error *e);
+/* The HTLHASH id of any bytes. */
+int source_htlhash(const struct source *source, struct mw_file_id *ret);
+
+/*
+ * The conversions of elf.h by the segments of an identity. 1, or 0 if no segment loads the byte.
+ * ret_flags may be NULL.
+ */
+int elf_identity_offset_to_address(const struct elf_identity *identity, uint64_t offset,
+				   uint64_t *ret, uint32_t *ret_flags);
+int elf_identity_address_to_offset(const struct elf_identity *identity, uint64_t address,
+				   uint64_t *ret);
+/*
+ * True if the counts are in range: to be asked of an identity that came from another process before
+ * it is used.
+ */
+bool elf_identity_is_valid(const struct elf_identity *identity);
+
+#endif

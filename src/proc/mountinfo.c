@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "proc/mountinfo.h"
+
+#include "base/io.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOUNTINFO_LIMIT ((size_t)32 << 20)
+
+static int octal(char c)
+{
+	return c >= '0' && c <= '7' ? c - '0' : -1;
+}
+
+/* "\040" and its like stand for the bytes that would break the columns. */
+static void unescape(char *text)
+{
+	char *to = text;
+	for (const char *from = text; *from; to++) {
+		int a, b, c;
+		if (*from == '\\' && (a = octal(from[1])) >= 0 && (b = octal(from[2])) >= 0 &&
+		    (c = octal(from[3])) >= 0) {
+			*to = (char)(a << 6 | b << 3 | c);
+			from += 4;
+		} else {
+			*to = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+int mount_line_parse(char *line, struct mount_line *ret)
+{
+	struct mount_line m = {};
+	char *rest = line;
+	strsep(&rest, " "); /* mount id */
+	strsep(&rest, " "); /* parent */
+	char *device = strsep(&rest, " ");
+	m.root = strsep(&rest, " ");
+	m.point = strsep(&rest, " ");
+	char *separator = rest ? strstr(rest, " - ") : NULL;
+	if (!separator || !device || sscanf(device, "%u:%u", &m.major, &m.minor) != 2)
+		return -EBADMSG;
+	rest = separator + 3;
+	m.type = strsep(&rest, " ");
+	unescape(m.root);
+	unescape(m.point);
+	*ret = m;
+	return 0;
+}
+
+int mountinfo_read(const struct proc *proc, uint32_t pid, char **ret)
+{
+	char path[40];
+	if (pid)
+		snprintf(path, sizeof path, "%u/mountinfo", pid);
+	else
+		snprintf(path, sizeof path, "%u/mountinfo", (unsigned)getpid());
+	return io_read_text(proc->dir, path, MOUNTINFO_LIMIT, ret, NULL);
+}

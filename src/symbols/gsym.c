@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "symbols/gsym.h"
+
+#include "base/cursor.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint32_t read_u32(const struct gsym *gsym, const uint8_t *p)
+{
+	uint32_t v;
+	memcpy(&v, p, sizeof v);
+	return gsym->swap ? __builtin_bswap32(v) : v;
+}
+
+bool gsym_is_one(const void *data, uint64_t size)
+{
+	uint32_t magic;
+	if (size < GSYM_HEADER_SIZE)
+		return false;
+	memcpy(&magic, data, sizeof magic);
+	return magic == GSYM_MAGIC || magic == __builtin_bswap32(GSYM_MAGIC);
+}
+
+static int check_header(const struct gsym *gsym, uint16_t version, struct mw_error *e)
+{
+	if (version != GSYM_VERSION)
+		return error_at(e, -EBADMSG, 4, "GSYM version %u instead of 1", version);
+	if (gsym->offset_size != 1 && gsym->offset_size != 2 && gsym->offset_size != 4 &&
+	    gsym->offset_size != 8)
+		return error_at(e, -EBADMSG, 6, "GSYM address offsets of %u bytes",
+				gsym->offset_size);
+	if (gsym->uuid_size > GSYM_UUID_MAX)
+		return error_at(e, -EBADMSG, 7, "GSYM id of %u bytes", gsym->uuid_size);
+	return 0;
+}
+
+int gsym_init(struct gsym *gsym, const void *data, uint64_t size, struct mw_error *e)
+{
+	if (!gsym_is_one(data, size))
+		return error_at(e, -EBADMSG, 0, "not a GSYM file");
+	struct cursor c = cursor_init(data, size, false);
+	*gsym = (struct gsym){.data = data, .size = size};
+	gsym->swap = c.swap = cursor_u32(&c) != GSYM_MAGIC;
+	uint16_t version = cursor_u16(&c);
+	gsym->offset_size = cursor_u8(&c);
+	gsym->uuid_size = cursor_u8(&c);
+	gsym->base = cursor_u64(&c);
+	gsym->n = cursor_u32(&c);
+	uint64_t strings_offset = cursor_u32(&c);
+	gsym->strings_size = cursor_u32(&c);
+	memcpy(gsym->uuid, cursor_bytes(&c, GSYM_UUID_MAX), GSYM_UUID_MAX);
+	int r = check_header(gsym, version, e);
+	if (r < 0)
+		return r;
+
+	cursor_align(&c, gsym->offset_size);
+	gsym->offsets = cursor_bytes(&c, (uint64_t)gsym->n * gsym->offset_size);
+	cursor_align(&c, 4);
+	gsym->infos = cursor_bytes(&c, (uint64_t)gsym->n * 4);
+	if (!cursor_ok(&c))
+		return error_set(e, -EBADMSG, "the GSYM's %u addresses do not fit its %llu bytes",
+				 gsym->n, (unsigned long long)size);
+	struct cursor whole = cursor_init(data, size, false);
+	struct cursor strings = cursor_slice(&whole, strings_offset, gsym->strings_size);
+	gsym->strings = (const char *)cursor_bytes(&strings, gsym->strings_size);
+	if (!gsym->strings)
+		return error_at(e, -EBADMSG, strings_offset, "the GSYM's strings lie outside of it");
+	return 0;
+}
+
+/* Number i's address, relative to the base. */
+static uint64_t offset_of(const struct gsym *gsym, uint32_t i)
+{
+	const uint8_t *p = gsym->offsets + (uint64_t)i * gsym->offset_size;
+	uint16_t v16;
+	uint64_t v64;
+	switch (gsym->offset_size) {
+	case 1:
+		return *p;
+	case 2:
+		memcpy(&v16, p, sizeof v16);
+		return gsym->swap ? __builtin_bswap16(v16) : v16;
+	case 4:
+		return read_u32(gsym, p);
+	default:
+		memcpy(&v64, p, sizeof v64);
+		return gsym->swap ? __builtin_bswap64(v64) : v64;
+	}
+}
+
+/* A name that ends inside the strings. */
+static const char *string_at(const struct gsym *gsym, uint32_t offset)
+{
+	if (offset >= gsym->strings_size ||
+	    !memchr(gsym->strings + offset, 0, gsym->strings_size - offset))
+		return NULL;
+	return gsym->strings + offset;
+}
+
+/*
+ * An entry of size 0, which LLVM writes for symbols without size, reaches to the next entry, as it
+ * does for llvm-gsymutil; the last one covers nothing but its start.
+ */
+static uint64_t end_of(const struct gsym *gsym, uint32_t i, uint64_t start, uint32_t size)
+{
+	if (size)
+		return start + size < start ? UINT64_MAX : start + size;
+	return i + 1 < gsym->n ? gsym->base + offset_of(gsym, i + 1) : start + 1;
+}
+
+int gsym_get(const struct gsym *gsym, uint32_t i, struct gsym_entry *ret)
+{
+	uint64_t info = read_u32(gsym, gsym->infos + 4 * (uint64_t)i);
+	if (info > gsym->size || gsym->size - info < 8)
+		return 0;
+	uint32_t size = read_u32(gsym, gsym->data + info);
+	const char *name = string_at(gsym, read_u32(gsym, gsym->data + info + 4));
+	if (!name || !*name)
+		return 0;
+	uint64_t start = gsym->base + offset_of(gsym, i);
+	*ret = (struct gsym_entry){.start = start,
+				   .end = end_of(gsym, i, start, size),
+				   .name = name};
+	return 1;
+}
+
+int gsym_find(const struct gsym *gsym, uint64_t address, struct gsym_entry *ret)
+{
+	if (address < gsym->base)
+		return 0;
+	uint64_t offset = address - gsym->base;
+	uint32_t low = 0, high = gsym->n; /* the first entry that starts behind it is in [low, high] */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (offset_of(gsym, middle) <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return 0;
+	struct gsym_entry entry;
+	if (!gsym_get(gsym, low - 1, &entry) || address < entry.start || address >= entry.end)
+		return 0;
+	*ret = entry;
+	return 1;
+}

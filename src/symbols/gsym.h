@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Reader of GSYM version 1 (LLVM's format; llvm/DebugInfo/GSYM), of either byte order, over bytes
+ * that somebody else holds. A look-up is a binary search in those bytes and allocates nothing.
+ *
+ *	header (48 bytes): magic version offset-size uuid-size base n strings-offset strings-size uuid
+ *	n address offsets of 1, 2, 4 or 8 bytes, ascending, relative to base
+ *	n offsets of function infos (u32)
+ *	file table, string table
+ *	function infos: size (u32), name (u32 in the strings), then tuples of optional data
+ */
+#ifndef SYMBOLS_GSYM_H
+#define SYMBOLS_GSYM_H
+
+#include <mapwright/mapwright.h>
+
+#include <stdbool.h>
+
+#define GSYM_MAGIC       0x4753594du /* "GSYM" */
+#define GSYM_VERSION     1
+#define GSYM_HEADER_SIZE 48
+#define GSYM_UUID_MAX    20
+
+struct gsym {
+	const uint8_t *data; /* not owned */
+	uint64_t size;
+	bool swap;
+	uint8_t offset_size;
+	uint8_t uuid_size;
+	uint8_t uuid[GSYM_UUID_MAX];
+	uint32_t n;
+	uint64_t base;
+	const uint8_t *offsets;
+	const uint8_t *infos;
+	const char *strings;
+	uint64_t strings_size;
+};
+
+struct gsym_entry {
+	uint64_t start;
+	uint64_t end;
+	const char *name; /* in the reader's bytes */
+};
+
+/* True if the bytes begin like a GSYM file of either byte order. */
+bool gsym_is_one(const void *data, uint64_t size);
+/* -EBADMSG if the tables do not fit the bytes. Entries are checked when they are looked up. */
+int gsym_init(struct gsym *gsym, const void *data, uint64_t size, struct mw_error *e);
+/* 1: found; 0: no entry covers the address (or the entry is damaged). */
+int gsym_find(const struct gsym *gsym, uint64_t address, struct gsym_entry *ret);
+/* Entry number i < gsym->n. 1, or 0 if it is damaged. */
+int gsym_get(const struct gsym *gsym, uint32_t i, struct gsym_entry *ret);
+
+#endif
