@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "profile/profile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BUCKET_NS   UINT64_C(100000000)
+#define MAX_FRAMES  (UINT32_C(4) << 20)
+#define MAX_NODES   (UINT32_C(16) << 20)
+#define MAX_SAMPLES (UINT32_C(1) << 20)
+
+/* The loss that stands for samples that found a table full. */
+#define LOSS_FULL "profile-full"
+
+int profile_new(const struct profile_options *options, struct profile **ret)
+{
+	_cleanup_(cleanup_profile_free) struct profile *p = calloc(1, sizeof *p);
+	if (!p)
+		return -ENOMEM;
+	if (options)
+		p->options = *options;
+	if (!p->options.bucket_ns)
+		p->options.bucket_ns = BUCKET_NS;
+	if (!p->options.max_frames)
+		p->options.max_frames = MAX_FRAMES;
+	if (!p->options.max_nodes)
+		p->options.max_nodes = MAX_NODES;
+	if (!p->options.max_samples)
+		p->options.max_samples = MAX_SAMPLES;
+	uint32_t empty;
+	if (profile_add_string(p, "", &empty) < 0 || vec_push(&p->nodes, (struct profile_node){}) < 0)
+		return -ENOMEM;
+	*ret = take_ptr(p);
+	return 0;
+}
+
+void profile_free(struct profile *p)
+{
+	if (!p)
+		return;
+	strings_deinit(&p->strings);
+	vec_deinit(&p->files);
+	vec_deinit(&p->tasks);
+	vec_deinit(&p->cgroups);
+	vec_deinit(&p->events);
+	vec_deinit(&p->frames);
+	vec_deinit(&p->nodes);
+	vec_deinit(&p->samples);
+	vec_deinit(&p->facts);
+	vec_deinit(&p->tallies);
+	vec_deinit(&p->changed_files);
+	vec_deinit(&p->changed_cgroups);
+	vec_deinit(&p->changed_names);
+	hash_index_deinit(&p->task_index);
+	hash_index_deinit(&p->cgroup_index);
+	hash_index_deinit(&p->frame_index);
+	hash_index_deinit(&p->node_index);
+	hash_index_deinit(&p->sample_index);
+	free(p->damage);
+	free(p);
+}
+
+int profile_add_string(struct profile *p, const char *text, uint32_t *ret)
+{
+	return strings_add(&p->strings, text, strlen(text), ret);
+}
+
+const char *profile_string(const struct profile *p, uint32_t number)
+{
+	return strings_get(&p->strings, number);
+}
+
+int profile_add_file(struct profile *p, const char *path, uint32_t device, uint64_t inode,
+		     uint32_t *ret)
+{
+	struct profile_file file = {.device = device, .inode = inode};
+	int r = profile_add_string(p, path ? path : "", &file.path);
+	if (r < 0)
+		return r;
+	r = vec_push(&p->files, file);
+	if (r == 0)
+		*ret = (uint32_t)(p->files.n - 1);
+	return r;
+}
+
+int profile_set_file(struct profile *p, uint32_t file, const struct mw_file_id *id,
+		     enum mw_reason reason)
+{
+	if (file >= p->files.n)
+		return -ENOENT;
+	struct profile_file *f = &p->files.items[file];
+	f->id = id ? *id : (struct mw_file_id){};
+	f->reason = (uint8_t)reason;
+	return vec_push(&p->changed_files, file);
+}
+
+int profile_add_event(struct profile *p, const char *name, const char *unit, uint64_t period,
+		      uint64_t frequency, uint32_t *ret)
+{
+	struct profile_event event = {.period = period, .frequency = frequency};
+	int r = profile_add_string(p, name, &event.name);
+	if (r == 0)
+		r = profile_add_string(p, unit, &event.unit);
+	if (r == 0)
+		r = vec_push(&p->events, event);
+	if (r == 0)
+		*ret = (uint32_t)(p->events.n - 1);
+	return r;
+}
+
+/* ---- interning ------------------------------------------------------------------------------- */
+
+static bool task_equal(const void *context, uint32_t entry, const void *key)
+{
+	const struct profile *p = context;
+	const struct profile_task *a = &p->tasks.items[entry], *b = key;
+	return memcmp(a, b, sizeof *a) == 0;
+}
+
+static int intern_task(struct profile *p, const struct sample *sample, uint32_t *ret)
+{
+	struct profile_task task;
+	memset(&task, 0, sizeof task); /* padding too: it is compared and hashed as bytes */
+	task.key = sample->task;
+	task.key.unused = 0;
+	size_t length = strnlen(sample->command, sizeof sample->command);
+	int r = strings_add(&p->strings, sample->command, length, &task.command);
+	if (r < 0)
+		return r;
+	uint64_t hash = hash_bytes(&task, sizeof task, 0);
+	*ret = hash_index_find(&p->task_index, hash, task_equal, p, &task);
+	if (*ret != HASH_INDEX_NONE)
+		return 0;
+	r = vec_push(&p->tasks, task);
+	if (r < 0)
+		return r;
+	*ret = (uint32_t)(p->tasks.n - 1);
+	return hash_index_add(&p->task_index, hash, *ret);
+}
+
+static bool cgroup_equal(const void *context, uint32_t entry, const void *key)
+{
+	const struct profile *p = context;
+	return p->cgroups.items[entry].id == *(const uint64_t *)key;
+}
+
+static int intern_cgroup(struct profile *p, uint64_t id, uint32_t *ret)
+{
+	uint64_t hash = hash_u64(id);
+	*ret = hash_index_find(&p->cgroup_index, hash, cgroup_equal, p, &id);
+	if (*ret != HASH_INDEX_NONE)
+		return 0;
+	int r = vec_push(&p->cgroups, (struct profile_cgroup){.id = id});
+	if (r < 0)
+		return r;
+	*ret = (uint32_t)(p->cgroups.n - 1);
+	return hash_index_add(&p->cgroup_index, hash, *ret);
+}
+
+static bool frame_equal(const void *context, uint32_t entry, const void *key)
+{
+	const struct profile *p = context;
+	const struct frame *a = &p->frames.items[entry].at, *b = key;
+	return a->address == b->address && a->file == b->file && a->kind == b->kind &&
+	       a->flags == b->flags && a->reason == b->reason;
+}
+
+/* -ENOSPC if the table is full. */
+static int intern_frame(struct profile *p, const struct frame *frame, uint32_t *ret)
+{
+	struct frame key = *frame;
+	if (key.kind != FRAME_FILE)
+		key.file = 0;
+	key.unused = 0;
+	uint64_t rest = (uint64_t)key.file << 32 | (uint32_t)key.kind << 16 |
+			(uint32_t)key.flags << 8 | key.reason;
+	uint64_t hash = hash_u64(key.address ^ hash_u64(rest));
+	*ret = hash_index_find(&p->frame_index, hash, frame_equal, p, &key);
+	if (*ret != HASH_INDEX_NONE)
+		return 0;
+	if (p->frames.n >= p->options.max_frames)
+		return -ENOSPC;
+	int r = vec_push(&p->frames, (struct profile_frame){.at = key});
+	if (r < 0)
+		return r;
+	*ret = (uint32_t)(p->frames.n - 1);
+	return hash_index_add(&p->frame_index, hash, *ret);
+}
+
+static bool node_equal(const void *context, uint32_t entry, const void *key)
+{
+	const struct profile *p = context;
+	const struct profile_node *a = &p->nodes.items[entry], *b = key;
+	return a->caller == b->caller && a->frame == b->frame;
+}
+
+static int intern_node(struct profile *p, struct profile_node node, uint32_t *ret)
+{
+	uint64_t hash = hash_u64((uint64_t)node.caller << 32 | node.frame);
+	*ret = hash_index_find(&p->node_index, hash, node_equal, p, &node);
+	if (*ret != HASH_INDEX_NONE)
+		return 0;
+	if (p->nodes.n >= p->options.max_nodes)
+		return -ENOSPC;
+	int r = vec_push(&p->nodes, node);
+	if (r < 0)
+		return r;
+	*ret = (uint32_t)(p->nodes.n - 1);
+	return hash_index_add(&p->node_index, hash, *ret);
+}
+
+static int intern_frames(struct profile *p, const struct frame *frames, uint32_t n, uint32_t *ret)
+{
+	uint32_t node = 0;
+	for (uint32_t i = n; i-- > 0;) {
+		struct profile_node next = {.caller = node};
+		int r = intern_frame(p, &frames[i], &next.frame);
+		if (r == 0)
+			r = intern_node(p, next, &node);
+		if (r < 0)
+			return r;
+	}
+	*ret = node;
+	return 0;
+}
+
+/* The stack of a sample, or the one that says there was no room for it. */
+static int intern_stack(struct profile *p, const struct sample *sample, uint32_t *ret)
+{
+	int r = intern_frames(p, sample->frames, sample->n_frames, ret);
+	if (r != -ENOSPC)
+		return r;
+	const struct frame evicted = {.kind = FRAME_RAW, .reason = MW_REASON_EVICTED};
+	return intern_frames(p, &evicted, 1, ret);
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static bool sample_equal(const void *context, uint32_t entry, const void *key)
+{
+	const struct profile *p = context;
+	const struct profile_sample *a = &p->samples.items[entry], *b = key;
+	return memcmp(a, b, offsetof(struct profile_sample, count)) == 0;
+}
+
+/* -ENOSPC if the table is full. */
+static int count_sample(struct profile *p, const struct profile_sample *key, uint64_t value)
+{
+	uint64_t hash = hash_bytes(key, offsetof(struct profile_sample, count), 0);
+	uint32_t at = hash_index_find(&p->sample_index, hash, sample_equal, p, key);
+	if (at == HASH_INDEX_NONE) {
+		if (p->samples.n >= p->options.max_samples)
+			return -ENOSPC;
+		int r = vec_push(&p->samples, *key);
+		if (r < 0)
+			return r;
+		at = (uint32_t)(p->samples.n - 1);
+		r = hash_index_add(&p->sample_index, hash, at);
+		if (r < 0) {
+			p->samples.n--;
+			return r;
+		}
+	}
+	p->samples.items[at].count++;
+	p->samples.items[at].value += value;
+	return 0;
+}
+
+static void add_totals(struct profile *p, const struct sample *sample, uint32_t stack)
+{
+	p->total_count++;
+	p->total_value += sample->value;
+	if (sample->time > p->last_time)
+		p->last_time = sample->time;
+	if (stack) {
+		struct profile_frame *leaf = &p->frames.items[p->nodes.items[stack].frame];
+		leaf->self_count++;
+		leaf->self_value += sample->value;
+	}
+}
+
+static int lose_sample(struct profile *p)
+{
+	uint64_t lost = 0;
+	vec_foreach(tally, &p->tallies) {
+		if (tally->kind == PROFILE_LOSS &&
+		    strcmp(profile_string(p, tally->name), LOSS_FULL) == 0)
+			lost = tally->count;
+	}
+	int r = profile_set_tally(p, PROFILE_LOSS, LOSS_FULL, lost + 1);
+	return r < 0 ? r : 0;
+}
+
+static bool numbers_exist(const struct profile *p, const struct sample *sample)
+{
+	for (uint32_t i = 0; i < sample->n_frames; i++) {
+		const struct frame *f = &sample->frames[i];
+		if (f->kind == FRAME_FILE && f->file >= p->files.n)
+			return false;
+	}
+	return sample->event < p->events.n;
+}
+
+int profile_add_sample(struct profile *p, const struct sample *sample)
+{
+	if (p->read_only)
+		return -EROFS;
+	if (!numbers_exist(p, sample))
+		return -EINVAL;
+	struct profile_sample key;
+	memset(&key, 0, sizeof key); /* it is compared and hashed as bytes */
+	key.bucket = sample->time / p->options.bucket_ns;
+	key.mount_namespace = sample->mount_namespace;
+	key.cpu = sample->cpu;
+	key.event = sample->event;
+	int r = intern_task(p, sample, &key.task);
+	if (r == 0)
+		r = intern_cgroup(p, sample->cgroup, &key.cgroup);
+	if (r == 0)
+		r = intern_stack(p, sample, &key.stack);
+	if (r == 0)
+		r = count_sample(p, &key, sample->value);
+	if (r == -ENOSPC)
+		return lose_sample(p);
+	if (r < 0)
+		return r;
+	add_totals(p, sample, key.stack);
+	return 1;
+}
+
+void profile_drop_samples(struct profile *p)
+{
+	p->samples.n = 0;
+	hash_index_deinit(&p->sample_index);
+}
+
+/* ---- what is learned later ------------------------------------------------------------------- */
+
+int profile_set_cgroup(struct profile *p, uint64_t id, const char *path)
+{
+	uint32_t number;
+	int r = intern_cgroup(p, id, &number);
+	if (r == 0)
+		r = profile_add_string(p, path, &p->cgroups.items[number].path);
+	return r < 0 ? r : vec_push(&p->changed_cgroups, number);
+}
+
+int profile_set_name(struct profile *p, uint32_t frame, const char *name, const char *module,
+		     uint64_t start, enum mw_reason reason)
+{
+	if (frame >= p->frames.n)
+		return -ENOENT;
+	struct profile_name n = {.start = start, .reason = (uint8_t)reason};
+	int r = name ? profile_add_string(p, name, &n.name) : 0;
+	if (r == 0 && module)
+		r = profile_add_string(p, module, &n.module);
+	if (r == 0)
+		r = vec_push(&p->changed_names, frame);
+	if (r == 0)
+		p->frames.items[frame].name = n;
+	return r;
+}
+
+int profile_set_fact(struct profile *p, const char *key, const char *value)
+{
+	struct profile_fact fact;
+	int r = profile_add_string(p, key, &fact.key);
+	if (r == 0)
+		r = profile_add_string(p, value, &fact.value);
+	if (r < 0)
+		return r;
+	p->changed_facts = true;
+	vec_foreach(known, &p->facts) {
+		if (known->key == fact.key) {
+			known->value = fact.value;
+			return 0;
+		}
+	}
+	return vec_push(&p->facts, fact);
+}
+
+int profile_set_fact_number(struct profile *p, const char *key, uint64_t value)
+{
+	char text[24];
+	snprintf(text, sizeof text, "%" PRIu64, value);
+	return profile_set_fact(p, key, text);
+}
+
+int profile_set_tally(struct profile *p, enum profile_tally_kind kind, const char *name,
+		      uint64_t count)
+{
+	struct profile_tally tally = {.kind = (uint8_t)kind, .count = count};
+	int r = profile_add_string(p, name, &tally.name);
+	if (r < 0)
+		return r;
+	p->changed_facts = true;
+	vec_foreach(known, &p->tallies) {
+		if (known->kind == tally.kind && known->name == tally.name) {
+			known->count = count;
+			return 0;
+		}
+	}
+	return vec_push(&p->tallies, tally);
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+const char *profile_fact(const struct profile *p, const char *key)
+{
+	vec_foreach(fact, &p->facts) {
+		if (strcmp(profile_string(p, fact->key), key) == 0)
+			return profile_string(p, fact->value);
+	}
+	return NULL;
+}
+
+uint64_t profile_fact_number(const struct profile *p, const char *key, uint64_t missing)
+{
+	const char *text = profile_fact(p, key);
+	if (!text || *text < '0' || *text > '9')
+		return missing;
+	char *end;
+	errno = 0;
+	unsigned long long value = strtoull(text, &end, 10);
+	return errno || *end ? missing : value;
+}
+
+uint64_t profile_tally_sum(const struct profile *p, enum profile_tally_kind kind)
+{
+	uint64_t sum = 0;
+	vec_foreach(tally, &p->tallies) {
+		if (tally->kind == kind)
+			sum += tally->count;
+	}
+	return sum;
+}
+
+enum mw_reason profile_frame_reason(const struct profile *p, const struct profile_frame *f)
+{
+	if (f->name.name)
+		return MW_REASON_NONE;
+	if (f->name.reason)
+		return f->name.reason;
+	if (f->at.reason)
+		return f->at.reason;
+	switch (f->at.kind) {
+	case FRAME_FILE: {
+		const struct profile_file *file =
+			f->at.file < p->files.n ? &p->files.items[f->at.file] : NULL;
+		return file && file->reason ? file->reason : MW_REASON_NO_SYMBOL_THERE;
+	}
+	case FRAME_KERNEL:
+		return MW_REASON_NO_SYMBOL_THERE;
+	case FRAME_JIT:
+		return MW_REASON_JIT_NO_MAP;
+	default:
+		return MW_REASON_NO_MAPPING;
+	}
+}
+
+size_t profile_stack_frames(const struct profile *p, uint32_t stack, uint32_t *frames, size_t max)
+{
+	size_t n = 0;
+	for (; stack && stack < p->nodes.n; stack = p->nodes.items[stack].caller, n++) {
+		if (n < max)
+			frames[n] = p->nodes.items[stack].frame;
+	}
+	return n;
+}

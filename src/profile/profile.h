@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The profile: what was sampled, counted and named, in memory.
+ *
+ * Everything that repeats is in a table once and known by its number there: strings, files, tasks,
+ * cgroups, events, frames, stacks. Numbers are given in order and never change, so that a recording
+ * can be written as "what is new since the last second" (profile/writer.h) and read back by appending
+ * (profile/reader.h). What is learned later (a file's id, a frame's name) replaces the entry's fields.
+ *
+ * Stacks are a tree: a stack is the number of a node, and a node is its caller's node and one frame.
+ * Whole stacks hardly repeat (the leaf's address differs), their outer parts nearly always do; so a
+ * new stack costs a node or two, in memory and in the file, and whoever sums over stacks visits each
+ * node once. Node 0 is the empty stack; a caller's number is always lower than its callee's.
+ *
+ *     string  "main" 7                  frame 3  {file 1, offset 0x1149, name 7}
+ *     node    4 {caller 2, frame 3}     sample   {bucket, task, cgroup, cpu, event, stack 4} count 9
+ *
+ * Memory: samples are dropped each time a writer has written them. Strings, frames and nodes stay for
+ * the whole recording. They are bounded (struct profile_options); once a table is full, a new stack
+ * becomes a single frame with the reason `evicted`, and a sample that finds no room is counted as a
+ * loss, "profile-full".
+ */
+#ifndef PROFILE_PROFILE_H
+#define PROFILE_PROFILE_H
+
+#include "base/cleanup.h"
+#include "base/frame.h"
+#include "base/strings.h"
+
+struct profile_options {
+	uint64_t bucket_ns;   /* samples closer in time than this are one; 0: 100 ms */
+	uint32_t max_frames;  /* distinct frames; 0: 4 Mi, 80 bytes each */
+	uint32_t max_nodes;   /* nodes of the stack tree; 0: 16 Mi, 20 bytes each */
+	uint32_t max_samples; /* distinct samples between two flushes; 0: 1 Mi, 80 bytes each */
+};
+
+struct profile_file {
+	struct mw_file_id id; /* MW_FILE_ID_NONE as long as it is not known */
+	uint32_t path;        /* string: the label that the task saw */
+	uint32_t device;      /* as struct inode_key; for people */
+	uint64_t inode;
+	uint8_t reason;       /* enum mw_reason: why its frames have no name, for those without their own */
+};
+
+struct profile_task {
+	struct task_key key;
+	uint32_t command; /* string. A thread that renames itself is another entry */
+};
+
+struct profile_cgroup {
+	uint64_t id;
+	uint32_t path; /* string, 0 as long as it is not known */
+};
+
+struct profile_event {
+	uint32_t name; /* string: "cpu-clock" */
+	uint32_t unit; /* string: what a sample's value counts, "ns", "cycles" */
+	uint64_t period;    /* asked for; 0 if a frequency was */
+	uint64_t frequency; /* samples a second asked for; 0 if a period was */
+};
+
+/* What a frame is called, or why it has no name. */
+struct profile_name {
+	uint32_t name;   /* string, as the symbol table has it (mangled); 0: none */
+	uint32_t module; /* string: the kernel module; 0: the kernel itself, or no kernel frame */
+	uint64_t start;  /* first address of the function, in the terms of frame.address; 0 unknown */
+	uint8_t reason;  /* enum mw_reason, if there is no name */
+};
+
+struct profile_frame {
+	struct frame at;
+	struct profile_name name;
+	uint64_t self_count; /* samples whose leaf it is, over the whole recording */
+	uint64_t self_value;
+};
+
+struct profile_node {
+	uint32_t caller; /* node */
+	uint32_t frame;
+};
+
+struct profile_sample {
+	uint64_t bucket; /* time / bucket_ns */
+	uint64_t mount_namespace;
+	uint32_t task;
+	uint32_t cgroup;
+	uint32_t cpu;
+	uint32_t event;
+	uint32_t stack; /* node of the leaf */
+	uint32_t unused;
+	uint64_t count;
+	uint64_t value;
+};
+
+/* A fact about the machine or the recording: a key of below and its text. */
+struct profile_fact {
+	uint32_t key;   /* string */
+	uint32_t value; /* string; numbers in decimal */
+};
+
+#define PROFILE_FACT_HOSTNAME	     "hostname"
+#define PROFILE_FACT_KERNEL	     "kernel_release"
+#define PROFILE_FACT_KERNEL_BUILD_ID "kernel_build_id" /* hex */
+#define PROFILE_FACT_ARCHITECTURE    "architecture"    /* as uname -m */
+#define PROFILE_FACT_CPUS	     "cpus"
+#define PROFILE_FACT_COMMAND_LINE    "command_line"
+#define PROFILE_FACT_ENGINE	     "engine" /* "deferred" */
+#define PROFILE_FACT_EVENT_ASKED     "event_asked"
+#define PROFILE_FACT_EVENT_USED	     "event_used"
+#define PROFILE_FACT_EVENT_REMARK    "event_remark" /* why it is another one than asked for */
+#define PROFILE_FACT_START_REALTIME  "start_realtime_ns"  /* since 1970 */
+#define PROFILE_FACT_START_MONOTONIC "start_monotonic_ns" /* the same moment, as sample times count */
+#define PROFILE_FACT_DURATION	     "duration_ns"
+#define PROFILE_FACT_EVENTS_COUNTED  "events_counted" /* how often the kernel's events fired, by read() */
+#define PROFILE_FACT_COST_USER	     "cost_user_us"   /* the recorder's own CPU time */
+#define PROFILE_FACT_COST_SYSTEM     "cost_system_us"
+#define PROFILE_FACT_COST_KERNEL     "cost_bpf_ns"    /* run time of the BPF programs, if known */
+#define PROFILE_FACT_COST_RSS	     "cost_max_rss_kib"
+#define PROFILE_FACT_COST_BYTES	     "cost_bytes_written"
+
+enum profile_tally_kind {
+	PROFILE_LOSS,    /* events that should be samples and are not: "ring-full" */
+	PROFILE_SKIPPED, /* events that were not to become samples: "idle", "other-task" */
+	PROFILE_COUNTER, /* anything else worth knowing: "files-opened" */
+	PROFILE_N_TALLY_KINDS,
+};
+
+struct profile_tally {
+	uint32_t name; /* string */
+	uint8_t kind;  /* enum profile_tally_kind */
+	uint64_t count;
+};
+
+struct profile {
+	struct profile_options options; /* with the defaults filled in */
+	struct strings strings;
+	VEC(struct profile_file) files;
+	VEC(struct profile_task) tasks;
+	VEC(struct profile_cgroup) cgroups;
+	VEC(struct profile_event) events;
+	VEC(struct profile_frame) frames;
+	VEC(struct profile_node) nodes;
+	VEC(struct profile_sample) samples;
+	VEC(struct profile_fact) facts;
+	VEC(struct profile_tally) tallies;
+
+	uint64_t total_count; /* of all samples ever added, also those dropped after writing */
+	uint64_t total_value;
+	uint64_t last_time;   /* of the latest sample */
+
+	/* Set by the reader. */
+	uint64_t unknown_references; /* numbers that point into a part that is missing */
+	char *damage; /* owned; what could not be read of a file cut short or damaged, or NULL */
+
+	/* What changed behind the tables' ends, for the writer, who empties it. */
+	VEC(uint32_t) changed_files;
+	VEC(uint32_t) changed_cgroups;
+	VEC(uint32_t) changed_names; /* frames */
+	bool changed_facts;          /* or tallies */
+
+	bool read_only; /* came from a file: no more samples; names, facts and files still may change */
+	struct hash_index task_index;
+	struct hash_index cgroup_index;
+	struct hash_index frame_index;
+	struct hash_index node_index;
+	struct hash_index sample_index;
+};
+
+/* options may be NULL. */
+int profile_new(const struct profile_options *options, struct profile **ret);
+void profile_free(struct profile *p);
+DEFINE_CLEANUP(struct profile *, profile_free)
+
+int profile_add_string(struct profile *p, const char *text, uint32_t *ret);
+const char *profile_string(const struct profile *p, uint32_t number);
+
+/* A new entry each time: telling files apart is the business of whoever numbers them. path may be NULL. */
+int profile_add_file(struct profile *p, const char *path, uint32_t device, uint64_t inode,
+		     uint32_t *ret);
+/* What became known of a file: its id, or the reason why there is none. id may be NULL. -ENOENT. */
+int profile_set_file(struct profile *p, uint32_t file, const struct mw_file_id *id,
+		     enum mw_reason reason);
+int profile_add_event(struct profile *p, const char *name, const char *unit, uint64_t period,
+		      uint64_t frequency, uint32_t *ret);
+/* The path of a cgroup; before or after its first sample. */
+int profile_set_cgroup(struct profile *p, uint64_t id, const char *path);
+/* The name of a frame, or the reason. name and module may be NULL. -ENOENT. */
+int profile_set_name(struct profile *p, uint32_t frame, const char *name, const char *module,
+		     uint64_t start, enum mw_reason reason);
+int profile_set_fact(struct profile *p, const char *key, const char *value);
+int profile_set_fact_number(struct profile *p, const char *key, uint64_t value);
+int profile_set_tally(struct profile *p, enum profile_tally_kind kind, const char *name,
+		      uint64_t count);
+
+/*
+ * Adds a sample. Its file numbers and its event number are those of this profile. Each frame that was
+ * not known gets the next number: whoever names frames looks at those from the last count on.
+ * Returns 1, 0 if it was counted as lost because a table is full, -EINVAL if a file or event number
+ * does not exist, -EROFS for a profile that was read from a file, -ENOMEM.
+ */
+int profile_add_sample(struct profile *p, const struct sample *sample);
+/* Forgets the samples (after they were written). Totals and everything interned stay. */
+void profile_drop_samples(struct profile *p);
+
+/* NULL if unknown. */
+const char *profile_fact(const struct profile *p, const char *key);
+/* missing if unknown or no number. */
+uint64_t profile_fact_number(const struct profile *p, const char *key, uint64_t missing);
+uint64_t profile_tally_sum(const struct profile *p, enum profile_tally_kind kind);
+
+/* Why this frame has no name; MW_REASON_NONE if it has one. Never NONE without a name. */
+enum mw_reason profile_frame_reason(const struct profile *p, const struct profile_frame *f);
+/* The frames of a stack, leaf first, up to max; the number of frames of the whole stack. */
+size_t profile_stack_frames(const struct profile *p, uint32_t stack, uint32_t *frames, size_t max);
+
+#endif
