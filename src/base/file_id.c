@@ -115,10 +115,10 @@ static int parse_go(const char *text, struct mw_file_id *ret)
 int mw_file_id_from_text(const char *text, struct mw_file_id *ret)
 {
 	struct mw_file_id id = {.kind = MW_FILE_ID_GNU};
-	for (uint8_t kind = MW_FILE_ID_GNU; kind <= MW_FILE_ID_GNU_PADDED; kind++) {
+	for (int kind = MW_FILE_ID_GNU; kind <= MW_FILE_ID_GNU_PADDED; kind++) {
 		size_t n = strlen(prefixes[kind]);
 		if (strncmp(text, prefixes[kind], n) == 0) {
-			id.kind = kind;
+			id.kind = (uint8_t)kind;
 			text += n;
 			break;
 		}

@@ -11,20 +11,22 @@ const struct option_choice colour_choices[] = {
 	{},
 };
 
-static bool is_set(const char *name)
+/* The value of a variable, or "" if it is not set. */
+static const char *variable(const char *name)
 {
 	const char *value = getenv(name);
-	return value && *value;
+	return value ? value : "";
 }
 
 bool colour_wanted(enum colour_when when, bool terminal)
 {
 	if (when != COLOUR_AUTO)
 		return when == COLOUR_ALWAYS;
-	if (is_set("NO_COLOR"))
+	if (*variable("NO_COLOR"))
 		return false;
-	if (is_set("CLICOLOR_FORCE") && strcmp(getenv("CLICOLOR_FORCE"), "0") != 0)
+	const char *force = variable("CLICOLOR_FORCE");
+	if (*force && strcmp(force, "0") != 0)
 		return true;
-	const char *term = getenv("TERM");
-	return terminal && term && *term && strcmp(term, "dumb") != 0;
+	const char *term = variable("TERM");
+	return terminal && *term && strcmp(term, "dumb") != 0;
 }

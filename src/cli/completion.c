@@ -29,6 +29,16 @@ static const char *marker(enum option_completion complete)
 	return "@nothing";
 }
 
+/* The names of all choices, each with a space before it; false if any value is good. */
+static bool write_choices(FILE *out, const struct option_spec *spec)
+{
+	struct option_choice c;
+	size_t i = 0;
+	for (; option_choice_at(spec, i, &c); i++)
+		fprintf(out, " %s", c.name);
+	return i > 0;
+}
+
 /* ---- bash ------------------------------------------------------------------------------------ */
 
 static const char bash_head[] =
@@ -131,9 +141,9 @@ static void bash_values(FILE *out, const char *command, const struct option_spec
 		if (spec->long_name)
 			fprintf(out, "%s%s:--%s", between, command, spec->long_name);
 		fputs(") echo '", out);
-		for (const struct option_choice *c = spec->choices; c && c->name; c++)
-			fprintf(out, "%s%s", c == spec->choices ? "" : " ", c->name);
-		fprintf(out, "%s' ;;\n", spec->choices ? "" : marker(spec->complete));
+		if (!write_choices(out, spec))
+			fputs(marker(spec->complete), out);
+		fputs("' ;;\n", out);
 	}
 }
 
@@ -178,14 +188,20 @@ static void zsh_text(FILE *out, const char *text)
 	}
 }
 
+/* What is said of one value holds for each of a list. */
+static bool is_list(const struct option_spec *spec)
+{
+	return spec->type == OPTION_TEXTS || spec->type == OPTION_NUMBERS ||
+	       spec->type == OPTION_TEXT;
+}
+
 static void zsh_action(FILE *out, const struct option_spec *spec)
 {
-	bool list = spec->type == OPTION_TEXTS || spec->type == OPTION_NUMBERS;
-	if (spec->choices) {
-		fputs(list ? "_sequence compadd -" : "(", out);
-		for (const struct option_choice *c = spec->choices; c->name; c++)
-			fprintf(out, "%s%s", list || c != spec->choices ? " " : "", c->name);
-		fputs(list ? "" : ")", out);
+	struct option_choice c;
+	if (option_choice_at(spec, 0, &c)) {
+		fputs(is_list(spec) ? "_sequence compadd -" : "(", out);
+		write_choices(out, spec);
+		fputs(is_list(spec) ? "" : ")", out);
 	} else if (spec->complete == COMPLETE_FILES) {
 		fputs("_files", out);
 	} else if (spec->complete == COMPLETE_DIRECTORIES) {
@@ -199,8 +215,8 @@ static void zsh_action(FILE *out, const struct option_spec *spec)
 static void zsh_form(FILE *out, const struct option_spec *spec, const char *dashes, const char *name,
 		     const char *suffix)
 {
-	bool list = spec->type == OPTION_TEXTS || spec->type == OPTION_NUMBERS;
-	fprintf(out, " \\\n\t\t\t'%s%s%s%s[", list ? "*" : "", dashes, name, spec->value ? suffix : "");
+	bool repeats = spec->type == OPTION_TEXTS || spec->type == OPTION_NUMBERS;
+	fprintf(out, " \\\n\t\t\t'%s%s%s%s[", repeats ? "*" : "", dashes, name, spec->value ? suffix : "");
 	zsh_text(out, spec->help);
 	fputc(']', out);
 	if (spec->value) {

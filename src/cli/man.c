@@ -92,15 +92,19 @@ static void write_names(FILE *out, const struct option_spec *spec)
 	fputc('\n', out);
 }
 
-static void write_choices(FILE *out, const struct option_choice *choices)
+/* Choices are listed where they have something to say beyond their names. */
+static void write_choices(FILE *out, const struct option_spec *spec)
 {
+	struct option_choice c;
+	if (!option_choice_at(spec, 0, &c) || !c.help)
+		return;
 	fputs(".Pp\n.Bl -tag -width Ds -compact\n", out);
-	for (const struct option_choice *c = choices; c->name; c++) {
+	for (size_t i = 0; option_choice_at(spec, i, &c); i++) {
 		fputs(".It Cm ", out);
-		write_argument(out, c->name);
+		write_argument(out, c.name);
 		fputc('\n', out);
-		if (c->help)
-			write_text(out, c->help);
+		if (c.help)
+			write_text(out, c.help);
 	}
 	fputs(".El\n", out);
 }
@@ -115,8 +119,7 @@ static void write_options(FILE *out, const struct option_spec *specs)
 		}
 		write_names(out, spec);
 		write_text(out, spec->help);
-		if (spec->choices && spec->choices->help)
-			write_choices(out, spec->choices);
+		write_choices(out, spec);
 	}
 	if (open)
 		fputs(".El\n", out);

@@ -32,6 +32,16 @@ struct match {
 	for (const struct option_set *set = (sets); set < (sets) + (n_sets); set++)                \
 		for (const struct option_spec *spec = set->specs; !option_is_end(spec); spec++)
 
+bool option_choice_at(const struct option_spec *spec, size_t i, struct option_choice *ret)
+{
+	if (spec->choice_at)
+		return spec->choice_at(i, ret);
+	if (!spec->choices || !spec->choices[i].name)
+		return false;
+	*ret = spec->choices[i];
+	return true;
+}
+
 static int refuse(struct parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static int refuse(struct parser *p, const char *format, ...)
@@ -108,11 +118,12 @@ static void suggest_choice(struct parser *p, const struct option_spec *spec, con
 	char *hint = p->problem->hint;
 	size_t size = sizeof p->problem->hint;
 	size_t used = (size_t)snprintf(hint, size, "possible are");
-	for (const struct option_choice *c = spec->choices; c->name; c++) {
+	struct option_choice c;
+	for (size_t i = 0; option_choice_at(spec, i, &c); i++) {
 		if (used < size)
-			used += (size_t)snprintf(hint + used, size - used, "%s %s",
-						 c == spec->choices ? "" : ",", c->name);
-		if (vec_push(&names, c->name) < 0)
+			used += (size_t)snprintf(hint + used, size - used, "%s %s", i ? "," : "",
+						 c.name);
+		if (vec_push(&names, c.name) < 0)
 			break;
 	}
 	const char *nearest = option_nearest(typed, names.items, names.n);
@@ -169,9 +180,10 @@ static int store_scalar(struct parser *p, const struct match *m, const char *tex
 
 static int store_choice(struct parser *p, const struct match *m, const char *text, int *ret)
 {
-	for (const struct option_choice *c = m->spec->choices; c->name; c++) {
-		if (strcmp(c->name, text) == 0) {
-			*ret = (int)(c - m->spec->choices);
+	struct option_choice c;
+	for (size_t i = 0; option_choice_at(m->spec, i, &c); i++) {
+		if (strcmp(c.name, text) == 0) {
+			*ret = (int)i;
 			return 0;
 		}
 	}

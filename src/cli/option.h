@@ -71,8 +71,13 @@ struct option_spec {
 	uint64_t min;
 	uint64_t max;          /* 0: no limit (OPTION_NUMBERS: 32 bits) */
 	uint64_t unit;         /* OPTION_BYTES: what a bare number counts; 0: bytes */
-	/* OPTION_CHOICE: what is allowed. Elsewhere: what completion offers. Ends in a NULL name. */
+	/*
+	 * OPTION_CHOICE: what is allowed; elsewhere: what completion offers. Either a table that ends
+	 * in a NULL name, or, where the choices are known to others, a function that fills number i
+	 * and returns false after the last.
+	 */
 	const struct option_choice *choices;
+	bool (*choice_at)(size_t i, struct option_choice *ret);
 	enum option_completion complete;
 	bool negatable;        /* OPTION_FLAG: --no-NAME exists too */
 	bool value_optional;   /* only -gVALUE and --NAME=VALUE carry one; without: `absent` */
@@ -83,6 +88,9 @@ static inline bool option_is_end(const struct option_spec *spec)
 {
 	return !spec->short_name && !spec->long_name;
 }
+
+/* Choice number i; false after the last, or if any value is good. */
+bool option_choice_at(const struct option_spec *spec, size_t i, struct option_choice *ret);
 
 /* A table and the struct that its offsets point into. */
 struct option_set {

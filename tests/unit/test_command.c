@@ -157,7 +157,8 @@ static void check_spec(const struct command *command, const struct option_spec *
 	if (!n || spec->help[n - 1] != '.')
 		fail_msg("%s: the help of --%s is no sentence", command->name, spec->long_name);
 	assert_true((spec->type == OPTION_FLAG) == (spec->value == NULL));
-	assert_true(spec->type != OPTION_CHOICE || spec->choices);
+	struct option_choice c;
+	assert_true(spec->type != OPTION_CHOICE || option_choice_at(spec, 0, &c));
 	assert_true(!spec->value_optional || spec->absent);
 	assert_true(!spec->negatable || (spec->type == OPTION_FLAG && spec->long_name));
 	if (spec < command->options || spec >= command->options + 64)
