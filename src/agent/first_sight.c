@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <time.h>
 
 /* Version of the code that makes names; a higher one makes them anew. */
 #define NAMES_BUILDER 1
@@ -512,11 +513,11 @@ static int commit_names(struct first_sight *f, struct entry *entry,
 	struct mw_error e;
 	struct gsym_splits splits = {};
 	int r = extract_take_splits(entry->writer.fd, extracted, &splits, &e);
-	vec_foreach(split, &splits) {
+	vec_foreach(split, &splits.list) {
 		if (r == 0)
 			r = meta_add_piece(about, split->address, split->start);
 	}
-	vec_deinit(&splits);
+	gsym_splits_deinit(&splits);
 	meta_sort_pieces(about);
 	if (r == -E2BIG) /* so many pieces that only their starts are lost */
 		r = 0;
