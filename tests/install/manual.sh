@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # usage: manual.sh DOCS-DIR MAPWRIGHT. The manual pages that the build made.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib/cases.sh"
 cd "$1" || exit 1
 
 # References to pages that are not installed yet are no fault of the page.
