@@ -47,6 +47,7 @@ struct page_file;
  * Registers a VFS for the file behind fd (empty, read-write), which is owned from then on. Open the
  * database with page_file_vfs_name(); close it before page_file_free().
  */
+/* On failure fd stays with the caller. */
 int page_file_new(int fd, const struct page_file_hooks *hooks, struct page_file **ret);
 void page_file_free(struct page_file *f);
 const char *page_file_vfs_name(const struct page_file *f);

@@ -166,8 +166,8 @@ static bool frame_equal(const void *context, uint32_t entry, const void *key)
 	       a->flags == b->flags && a->reason == b->reason;
 }
 
-/* -ENOSPC if the table is full. */
-static int intern_frame(struct profile *p, const struct frame *frame, uint32_t *ret)
+/* -ENOSPC if the table is full but for the spare entries. */
+static int intern_frame(struct profile *p, const struct frame *frame, uint32_t spare, uint32_t *ret)
 {
 	struct frame key = *frame;
 	if (key.kind != FRAME_FILE)
@@ -179,7 +179,7 @@ static int intern_frame(struct profile *p, const struct frame *frame, uint32_t *
 	*ret = hash_index_find(&p->frame_index, hash, frame_equal, p, &key);
 	if (*ret != HASH_INDEX_NONE)
 		return 0;
-	if (p->frames.n >= p->options.max_frames)
+	if (p->frames.n + spare >= p->options.max_frames)
 		return -ENOSPC;
 	int r = vec_push(&p->frames, (struct profile_frame){.at = key});
 	if (r < 0)
@@ -195,13 +195,13 @@ static bool node_equal(const void *context, uint32_t entry, const void *key)
 	return a->caller == b->caller && a->frame == b->frame;
 }
 
-static int intern_node(struct profile *p, struct profile_node node, uint32_t *ret)
+static int intern_node(struct profile *p, struct profile_node node, uint32_t spare, uint32_t *ret)
 {
 	uint64_t hash = hash_u64((uint64_t)node.caller << 32 | node.frame);
 	*ret = hash_index_find(&p->node_index, hash, node_equal, p, &node);
 	if (*ret != HASH_INDEX_NONE)
 		return 0;
-	if (p->nodes.n >= p->options.max_nodes)
+	if (p->nodes.n + spare >= p->options.max_nodes)
 		return -ENOSPC;
 	int r = vec_push(&p->nodes, node);
 	if (r < 0)
@@ -210,14 +210,15 @@ static int intern_node(struct profile *p, struct profile_node node, uint32_t *re
 	return hash_index_add(&p->node_index, hash, *ret);
 }
 
-static int intern_frames(struct profile *p, const struct frame *frames, uint32_t n, uint32_t *ret)
+static int intern_frames(struct profile *p, const struct frame *frames, uint32_t n, uint32_t spare,
+			 uint32_t *ret)
 {
 	uint32_t node = 0;
 	for (uint32_t i = n; i-- > 0;) {
 		struct profile_node next = {.caller = node};
-		int r = intern_frame(p, &frames[i], &next.frame);
+		int r = intern_frame(p, &frames[i], spare, &next.frame);
 		if (r == 0)
-			r = intern_node(p, next, &node);
+			r = intern_node(p, next, spare, &node);
 		if (r < 0)
 			return r;
 	}
@@ -228,11 +229,12 @@ static int intern_frames(struct profile *p, const struct frame *frames, uint32_t
 /* The stack of a sample, or the one that says there was no room for it. */
 static int intern_stack(struct profile *p, const struct sample *sample, uint32_t *ret)
 {
-	int r = intern_frames(p, sample->frames, sample->n_frames, ret);
+	int r = intern_frames(p, sample->frames, sample->n_frames, 1, ret);
 	if (r != -ENOSPC)
 		return r;
+	/* for which one entry was spared */
 	const struct frame evicted = {.kind = FRAME_RAW, .reason = MW_REASON_EVICTED};
-	return intern_frames(p, &evicted, 1, ret);
+	return intern_frames(p, &evicted, 1, 0, ret);
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */

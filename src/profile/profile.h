@@ -117,6 +117,7 @@ struct profile_fact {
 #define PROFILE_FACT_COST_KERNEL     "cost_bpf_ns"    /* run time of the BPF programs, if known */
 #define PROFILE_FACT_COST_RSS	     "cost_max_rss_kib"
 #define PROFILE_FACT_COST_BYTES	     "cost_bytes_written"
+#define PROFILE_FACT_BUCKET	     "bucket_ns" /* set by the writer */
 
 enum profile_tally_kind {
 	PROFILE_LOSS,    /* events that should be samples and are not: "ring-full" */
