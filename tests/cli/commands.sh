@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # usage: commands.sh MAPWRIGHT. What every command has in common: exit status, messages, help.
 . "$(dirname "$0")/../lib/cases.sh"
-mapwright=$1
+mapwright=$(realpath "$1")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -33,7 +33,7 @@ out_of_range() { ends_with 2 record -a -F 0 && says 'mapwright: record: -F: 0 is
 
 commands() { "$mapwright" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p'; }
 every_help() {
-	local name
+	local name=
 	for name in $(commands); do
 		ends_with 0 "$name" --help && silent err || return
 		mv out with_option
