@@ -1,12 +1,552 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Holds the place of the recorder on the branch of the command line; the real one replaces it. */
+/*
+ * A recording, in the order in which things must happen.
+ *
+ *   1. The fork server and the command are forked while this process is still small.
+ *   2. The sampler is loaded; the store, the profile and its file are made.
+ *   3. The events start, then the command. From here on one loop, woken by new files, finished
+ *      children, signals, and ten times a second.
+ *   4. Each second: names for what is new, one transaction of the profile, a look at CPUs.
+ *   5. The events stop. Files that are being worked on get some seconds to finish. The rest of the
+ *      names, facts and tallies are written, and the profile is closed.
+ */
 #include "agent/recorder.h"
 
+#include "agent/cgroups.h"
+#include "agent/facts.h"
+#include "agent/first_sight.h"
+#include "agent/workload.h"
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "capture/cpu_events.h"
+#include "profile/naming.h"
+#include "profile/writer.h"
+#include "symbols/symbolizer.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/statvfs.h>
+#include <sys/timerfd.h>
+#include <time.h>
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define NS_PER_TICK   (NS_PER_SECOND / 10)
+/* Files that are still being worked on at the end get this long. */
+#define LAST_WORK_NS (5 * NS_PER_SECOND)
+#define MAX_EVENTS   16
+/* Descriptors that are left alone when files are pinned. */
+#define RESERVED_FDS 64
+
+struct recorder {
+	const struct record_options *o;
+	struct event events[MAX_EVENTS];
+	size_t n_events;
+	char remark[160]; /* why the event is another one than asked for */
+
+	struct workload workload;
+	struct proc proc;
+	struct run_server *server;
+	struct sampler *sampler;
+	struct store *store;
+	struct kernel_symbols *kernel;
+	struct symbolizer *symbolizer;
+	struct profile *profile;
+	struct profile_writer *writer;
+	struct first_sight *first_sight;
+	struct cgroups *cgroups;
+	struct naming naming;
+
+	int signals; /* signalfd */
+	int timer;   /* timerfd */
+	int epoll;
+	sigset_t old_mask;
+	bool mask_is_set;
+
+	uint64_t start; /* CLOCK_MONOTONIC */
+	uint64_t last_second;
+	unsigned interrupts;
+	bool is_over;
+	struct mw_error write_error; /* the profile could not be written any more */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
+}
+
+static void notice(const struct recorder *r, const char *text, const char *hint)
+{
+	const struct record_listener *l = r->o->listener;
+	if (l && l->notice)
+		l->notice(l->data, text, hint);
+}
+
+static void hint(const struct recorder *r, const char *text)
+{
+	const struct record_listener *l = r->o->listener;
+	if (l && l->hint)
+		l->hint(l->data, text);
+}
+
+/* ---- what the sampler delivers --------------------------------------------------------------- */
+
+static int on_file(void *data, const struct file_sighting *sighting)
+{
+	struct recorder *r = data;
+	return first_sight_add(r->first_sight, sighting);
+}
+
+/* The sampler's file numbers to the profile's. */
+static void translate_frames(const struct recorder *r, struct frame *frames, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct frame *f = &frames[i];
+		if (f->kind != FRAME_FILE)
+			continue;
+		f->file = first_sight_profile_file(r->first_sight, f->file);
+		if (f->file == UINT32_MAX) {
+			f->kind = FRAME_RAW;
+			f->file = 0;
+			if (f->reason == MW_REASON_NONE)
+				f->reason = MW_REASON_EVICTED;
+		}
+	}
+}
+
+static int on_sample(void *data, const struct sample *sample)
+{
+	struct recorder *r = data;
+	struct frame frames[512];
+	uint32_t n = MIN(sample->n_frames, ARRAY_SIZE(frames));
+	memcpy(frames, sample->frames, n * sizeof frames[0]);
+	translate_frames(r, frames, n);
+	struct sample translated = *sample;
+	translated.frames = frames;
+	translated.n_frames = n;
+	translated.cgroup = cgroups_see(r->cgroups, sample);
+	int result = profile_add_sample(r->profile, &translated);
+	return result < 0 ? result : 0;
+}
+
+static void forget_file(void *data, const struct inode_key *key)
+{
+	struct recorder *r = data;
+	sampler_forget_file(r->sampler, key);
+}
+
+static bool is_file_ready(void *data, uint32_t file)
+{
+	struct recorder *r = data;
+	return first_sight_is_finished(r->first_sight, file);
+}
+
+/* ---- setting up ------------------------------------------------------------------------------ */
+
+static int choose_events(struct recorder *r, struct mw_error *e)
+{
+	const struct record_options *o = r->o;
+	if (o->n_events > MAX_EVENTS)
+		return error_set(e, -E2BIG, "more than %d events", MAX_EVENTS);
+	r->n_events = MAX(o->n_events, 1);
+	for (size_t i = 0; i < r->n_events; i++) {
+		r->events[i] = (struct event){.frequency = o->frequency, .period = o->count};
+		const char *name = o->n_events ? o->events[i] : "cycles";
+		int result = event_parse(name, &r->events[i], e);
+		if (result < 0)
+			return result;
+	}
+	if (o->n_events || cpu_events_probe(&r->events[0]) >= 0)
+		return 0;
+	snprintf(r->remark, sizeof r->remark,
+		 "no hardware counters here (no PMU): cpu-clock instead of cycles");
+	notice(r, r->remark, NULL);
+	return event_parse("cpu-clock", &r->events[0], e);
+}
+
+static int block_signals(struct recorder *r, struct mw_error *e)
+{
+	sigset_t mask;
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGHUP);
+	sigprocmask(SIG_BLOCK, &mask, &r->old_mask);
+	r->mask_is_set = true;
+	r->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	return r->signals < 0 ? error_errno(e, -errno, "signalfd") : 0;
+}
+
+/* A store that cannot be used costs what later recordings would save, not this one. */
+static int open_store(struct recorder *r, struct mw_error *e)
+{
+	struct store_options options = {.directory = r->o->store, .log = r->o->log};
+	int result = store_open(&options, &r->store, e);
+	if (result >= 0)
+		return 0;
+	char text[sizeof e->msg + 64];
+	snprintf(text, sizeof text, "no store (%s): symbols are kept for this recording only",
+		 e->msg);
+	notice(r, text, "name another directory with --store");
+	return store_open_temporary(&options, &r->store, e);
+}
+
+/* Kernel names are worth having, not needed. */
+static void open_kernel_symbols(struct recorder *r)
+{
+	struct mw_error e;
+	_cleanup_close_ int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (root >= 0 && kernel_symbols_open(root, &r->kernel, &e) < 0)
+		notice(r, e.msg, mw_reason_hint(MW_REASON_HIDDEN_KERNEL));
+}
+
+static int check_target(const struct recorder *r, uint32_t id, const char *what,
+			struct mw_error *e)
+{
+	uint64_t start;
+	int result = proc_start_time(&r->proc, id, &start);
+	if (result == -ENOENT || result == -ESRCH)
+		return error_set(e, -ESRCH, "there is no %s %u", what, id);
+	return result < 0 ? error_errno(e, result, "%s %u", what, id) : 0;
+}
+
+static int add_targets(struct recorder *r, struct mw_error *e)
+{
+	const struct record_options *o = r->o;
+	int result = 0;
+	for (size_t i = 0; i < o->n_pids && result >= 0; i++) {
+		result = check_target(r, o->pids[i], "process", e);
+		if (result >= 0)
+			result = sampler_add_process(r->sampler, o->pids[i], e);
+	}
+	for (size_t i = 0; i < o->n_tids && result >= 0; i++) {
+		result = check_target(r, o->tids[i], "thread", e);
+		if (result >= 0)
+			result = sampler_add_thread(r->sampler, o->tids[i], e);
+	}
+	if (result >= 0 && !o->all_cpus && !o->n_pids && !o->n_tids)
+		result = sampler_add_after_exec(r->sampler, (uint32_t)r->workload.pid, e);
+	return result;
+}
+
+static int open_sampler(struct recorder *r, struct mw_error *e)
+{
+	const struct record_options *o = r->o;
+	struct sampler_options options = {
+		.size = sizeof options,
+		.events = r->events,
+		.n_events = r->n_events,
+		.all_tasks = o->all_cpus,
+		.count_idle = o->idle,
+		.callers = o->call_graph != RECORD_LEAF_ONLY,
+		.max_frames = (uint32_t)o->max_stack,
+		.ring_size = (uint32_t)o->ring_size,
+		.log = o->log,
+	};
+	struct sampler_handler handler = {r, on_sample, on_file};
+	int result = sampler_open(&options, &handler, &r->sampler, e);
+	if (result < 0) {
+		hint(r, "mapwright doctor shows what recording needs and what this kernel has");
+		return result;
+	}
+	return add_targets(r, e);
+}
+
+static int open_profile(struct recorder *r, struct mw_error *e)
+{
+	struct profile_options options = {.bucket_ns = r->o->bucket};
+	int result = profile_new(&options, &r->profile);
+	for (size_t i = 0; i < r->n_events && result >= 0; i++) {
+		const struct event *event = &r->events[i];
+		uint32_t number;
+		result = profile_add_event(r->profile, event->name,
+					   event->counts_time ? "ns" : event->name, event->period,
+					   event->frequency, &number);
+	}
+	if (result < 0)
+		return error_errno(e, result, "profile");
+	facts_of_machine(r->profile, r->o->command);
+	if (r->remark[0])
+		profile_set_fact(r->profile, PROFILE_FACT_EVENT_REMARK, r->remark);
+	profile_set_fact(r->profile, PROFILE_FACT_EVENT_ASKED,
+			 r->o->n_events ? r->o->events[0] : "cycles");
+	profile_set_fact(r->profile, PROFILE_FACT_EVENT_USED, r->events[0].name);
+	profile_set_fact(r->profile, PROFILE_FACT_ENGINE, "deferred");
+	return profile_writer_create(r->o->output, r->profile, &r->writer, e);
+}
+
+/* Half of what may be open, so that the rest of the recorder never runs dry. */
+static size_t max_pins(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 16;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	size_t left = limit.rlim_cur > RESERVED_FDS ? limit.rlim_cur - RESERVED_FDS : 2;
+	return MIN(left / 2, 256);
+}
+
+static int open_first_sight(struct recorder *r, struct mw_error *e)
+{
+	struct first_sight_options options = {
+		.profile = r->profile,
+		.store = r->store,
+		.server = r->server,
+		.proc = &r->proc,
+		.log = r->o->log,
+		.max_pins = max_pins(),
+		.forget = forget_file,
+		.data = r,
+	};
+	int result = first_sight_new(&options, &r->first_sight);
+	if (result == 0)
+		result = first_sight_add_vdso(r->first_sight);
+	if (result == 0)
+		result = cgroups_new(r->profile, &r->proc, &r->cgroups);
+	if (result == 0)
+		result = symbolizer_new(r->store, r->kernel, &r->symbolizer);
+	r->naming = (struct naming){.profile = r->profile, .symbolizer = r->symbolizer,
+				    .is_ready = is_file_ready, .data = r};
+	return result < 0 ? error_errno(e, result, "first sight") : 0;
+}
+
+static int watch(struct recorder *r, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+	return fd >= 0 && epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static int open_loop(struct recorder *r, struct mw_error *e)
+{
+	struct itimerspec tick = {.it_interval.tv_nsec = NS_PER_TICK, .it_value.tv_nsec = NS_PER_TICK};
+	r->epoll = epoll_create1(EPOLL_CLOEXEC);
+	r->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (r->epoll < 0 || r->timer < 0 || timerfd_settime(r->timer, 0, &tick, NULL) < 0)
+		return error_errno(e, -errno, "cannot set up the event loop");
+	const int fds[] = {r->timer, r->signals, r->workload.pidfd, sampler_fd(r->sampler),
+			   run_server_fd(r->server)};
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		int result = watch(r, fds[i]);
+		if (result < 0)
+			return error_errno(e, result, "cannot set up the event loop");
+	}
+	return 0;
+}
+
+static int set_up(struct recorder *r, struct mw_error *e)
+{
+	int result = run_server_start(first_sight_jobs, first_sight_n_jobs, &r->server, e);
+	if (result >= 0)
+		result = block_signals(r, e);
+	if (result >= 0 && r->o->command)
+		result = workload_prepare(&r->workload, r->o->command, e);
+	if (result >= 0)
+		result = proc_init(&r->proc, "/proc", e);
+	if (result >= 0)
+		result = choose_events(r, e);
+	if (result >= 0)
+		result = open_sampler(r, e);
+	if (result >= 0)
+		result = open_store(r, e);
+	if (result >= 0)
+		result = open_profile(r, e);
+	if (result >= 0)
+		open_kernel_symbols(r);
+	if (result >= 0)
+		result = open_first_sight(r, e);
+	if (result >= 0)
+		result = open_loop(r, e);
+	return result;
+}
+
+static void tear_down(struct recorder *r)
+{
+	workload_deinit(&r->workload);
+	first_sight_free(r->first_sight);
+	cgroups_free(r->cgroups);
+	naming_deinit(&r->naming);
+	sampler_free(r->sampler);
+	profile_writer_free(r->writer);
+	profile_free(r->profile);
+	symbolizer_free(r->symbolizer);
+	kernel_symbols_close(r->kernel);
+	store_close(r->store);
+	run_server_stop(r->server);
+	proc_deinit(&r->proc);
+	cleanup_close(&r->epoll);
+	cleanup_close(&r->timer);
+	cleanup_close(&r->signals);
+	if (r->mask_is_set)
+		sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+static void show_progress(const struct recorder *r)
+{
+	const struct record_listener *l = r->o->listener;
+	if (!l || !l->progress)
+		return;
+	char line[160];
+	snprintf(line, sizeof line, "recording: %.0f s, %" PRIu64 " samples, %zu files",
+		 (double)(now_ns() - r->start) / 1e9, r->profile->total_count,
+		 r->profile->files.n);
+	l->progress(l->data, line);
+}
+
+/* A profile that cannot be written any more (disk full) ends the recording; what is written stays. */
+static void flush(struct recorder *r)
+{
+	if (profile_writer_flush(r->writer, &r->write_error) < 0)
+		r->is_over = true;
+}
+
+static int each_second(struct recorder *r)
+{
+	int result = naming_go_on(&r->naming);
+	flush(r);
+	sampler_refresh(r->sampler);
+	show_progress(r);
+	return result;
+}
+
+static int each_tick(struct recorder *r)
+{
+	uint64_t expirations;
+	if (read(r->timer, &expirations, sizeof expirations) < 0 && errno != EAGAIN)
+		return -errno;
+	uint64_t now = now_ns();
+	first_sight_go_on(r->first_sight);
+	if (r->o->duration && now - r->start >= r->o->duration)
+		r->is_over = true;
+	if (now - r->last_second < NS_PER_SECOND)
+		return 0;
+	r->last_second = now;
+	return each_second(r);
+}
+
+static void take_signals(struct recorder *r)
+{
+	struct signalfd_siginfo info;
+	while (read(r->signals, &info, sizeof info) == sizeof info) {
+		r->interrupts++;
+		r->is_over = true;
+	}
+}
+
+/* Waits for something to happen and does what it asks for. */
+static int turn(struct recorder *r, int timeout_ms)
+{
+	struct epoll_event ready[8];
+	int n = epoll_wait(r->epoll, ready, ARRAY_SIZE(ready), timeout_ms);
+	if (n < 0 && errno != EINTR)
+		return -errno;
+	take_signals(r);
+	int result = sampler_dispatch(r->sampler);
+	if (result >= 0)
+		result = first_sight_take_results(r->first_sight);
+	if (result == -EPIPE) /* the fork server died: no new names, but the samples go on */
+		result = 0;
+	if (result >= 0)
+		result = each_tick(r);
+	if (r->o->command && workload_has_ended(&r->workload))
+		r->is_over = true;
+	return result;
+}
+
+static int record(struct recorder *r, struct mw_error *e)
+{
+	r->start = r->last_second = now_ns();
+	facts_of_start(r->profile, r->start);
+	int result = sampler_start(r->sampler, e);
+	if (result >= 0 && r->o->command)
+		result = workload_go(&r->workload, r->o->command[0], e);
+	if (result < 0)
+		return result;
+	while (!r->is_over) {
+		result = turn(r, -1);
+		if (result < 0)
+			return error_errno(e, result, "recording");
+	}
+	return 0;
+}
+
+/* Files that were seen late are worked on for a while after the last sample. */
+static int finish_work(struct recorder *r, struct mw_error *e)
+{
+	uint64_t deadline = now_ns() + LAST_WORK_NS;
+	while (first_sight_unfinished(r->first_sight) && now_ns() < deadline) {
+		struct epoll_event ready[8];
+		if (epoll_wait(r->epoll, ready, ARRAY_SIZE(ready), 100) < 0 && errno != EINTR)
+			return -errno;
+		take_signals(r);
+		if (r->interrupts > 1)
+			return error_set(e, -EINTR, "interrupted twice: %s lacks the end",
+					 r->o->output);
+		if (first_sight_take_results(r->first_sight) < 0)
+			break;
+		uint64_t expirations;
+		(void)!read(r->timer, &expirations, sizeof expirations);
+	}
+	first_sight_give_up(r->first_sight, MW_REASON_TIMEOUT);
+	return 0;
+}
+
+static int finish(struct recorder *r, struct mw_error *e)
+{
+	uint64_t duration = now_ns() - r->start;
+	int result = sampler_stop(r->sampler);
+	if (result >= 0)
+		result = finish_work(r, e);
+	if (result == -EINTR)
+		return result;
+	if (result >= 0)
+		result = naming_finish(&r->naming);
+	if (result < 0)
+		return error_errno(e, result, "finishing the recording");
+
+	struct sampler_counts counts;
+	sampler_get_counts(r->sampler, &counts);
+	facts_of_end(r->profile, &counts, duration, sampler_run_time(r->sampler));
+	struct first_sight_counts files = first_sight_get_counts(r->first_sight);
+	facts_of_files(r->profile, &files);
+	run_server_stop(take_ptr(r->server));
+	workload_deinit(&r->workload);
+	facts_of_cost(r->profile, &r->workload.usage, profile_writer_bytes(r->writer));
+	if (r->write_error.code) {
+		*e = r->write_error;
+		return e->code;
+	}
+	return profile_writer_close(take_ptr(r->writer), e);
+}
 
 int record_run(const struct record_options *options, struct mw_error *e)
 {
-	return error_set(e, -ENOSYS, "the recorder is not part of this build");
+	struct recorder r = {
+		.o = options,
+		.workload = WORKLOAD_INIT,
+		.proc = PROC_INIT,
+		.signals = -1,
+		.timer = -1,
+		.epoll = -1,
+	};
+	struct mw_error unheard = {};
+	e = e ? e : &unheard;
+	int result = set_up(&r, e);
+	if (result >= 0)
+		result = record(&r, e);
+	if (result >= 0)
+		result = finish(&r, e);
+	if (result >= 0)
+		result = r.workload.status;
+	tear_down(&r);
+	return result;
 }

@@ -163,6 +163,17 @@ static void set_label(struct pin *pin)
 	pin->path[n > 0 ? n : 0] = '\0';
 }
 
+int pin_remember(struct pin *pin)
+{
+	struct statx s;
+	int r = stat_cached(pin->fd, &s);
+	if (r < 0)
+		return r;
+	pin->key = key_from_statx(&s);
+	set_label(pin);
+	return 0;
+}
+
 static int open_candidate(int candidate, const struct finder_context *context,
 			  const struct file_request *request, struct pin *ret)
 {
@@ -172,13 +183,10 @@ static int open_candidate(int candidate, const struct finder_context *context,
 	_cleanup_close_ int fd = reopen(candidate);
 	if (fd < 0)
 		return fd;
-	struct statx s;
-	if (stat_cached(fd, &s) < 0 || !is_proved_by_file_system(fd, request, context->log))
+	if (!is_proved_by_file_system(fd, request, context->log))
 		return -ESTALE;
-	ret->key = key_from_statx(&s);
 	ret->fd = take_fd(fd);
-	set_label(ret);
-	return 0;
+	return pin_remember(ret);
 }
 
 static bool is_out_of_descriptors(int error)

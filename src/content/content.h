@@ -25,6 +25,8 @@ struct pin {
  */
 int pin_open(const struct finder_context *context, const struct file_request *request,
 	     struct pin *ret, enum mw_reason *ret_reason);
+/* For a descriptor that did not come from pin_open(): remembers its state, and its path as label. */
+int pin_remember(struct pin *pin);
 /*
  * To be asked after the content was read: 1 if nothing was written meanwhile. (An unlink or a rename
  * meanwhile does no harm.)

@@ -102,6 +102,15 @@ static void search_range(struct search *search, uint64_t offset, uint64_t size, 
 		search->go = by8.go;
 }
 
+int source_build_id(const struct source *source, uint64_t offset, uint64_t size, uint64_t align,
+		    bool swap, struct mw_file_id *ret)
+{
+	struct search search = {.source = source, .swap = swap};
+	search_range(&search, offset, size, align);
+	*ret = search.gnu.kind ? search.gnu : search.go;
+	return ret->kind != MW_FILE_ID_NONE;
+}
+
 struct range {
 	uint64_t offset;
 	uint64_t size;

@@ -18,7 +18,7 @@
 #define META_PATH_MAX     4096 /* bytes of one path, with its NUL */
 #define META_PIECES_MAX   65536
 #define META_SOURCE_MAX   32   /* bytes of a source's name, with its NUL */
-#define META_TEXT_MAX     (8 * 1024 * 1024) /* bytes of the file */
+#define META_TEXT_MAX     (4 * 1024 * 1024) /* bytes of the file: more than all other bounds allow */
 
 enum store_part {
 	STORE_NAMES,  /* names.gsym: functions */
@@ -78,12 +78,19 @@ void meta_deinit(struct meta *meta);
 /* "names", "lines", "unwind", "code"; static. */
 const char *store_part_name(enum store_part part);
 
-/* 0 or -ENOMEM. */
+/* Whether a name may stand as the source of a part. */
+bool meta_source_is_valid(const char *source);
+
+/*
+ * 0, -ENOMEM, -E2BIG: too many, -EINVAL: one that wraps around. Only of the file that ran: those of a
+ * separate debug file have the same id and other offsets.
+ */
 int meta_add_segment(struct meta *meta, const struct store_segment *segment);
 /* Puts a path first; one seen before moves there, the oldest over META_PATHS_MAX goes. -EINVAL: too long
  * or empty. */
 int meta_add_path(struct meta *meta, const char *path);
-/* Pieces in any order; meta_sort_pieces() once after the last. -E2BIG: too many. */
+/* Pieces in any order; meta_sort_pieces() once after the last. -E2BIG: too many; -EINVAL: start is not
+ * below address. */
 int meta_add_piece(struct meta *meta, uint64_t address, uint64_t start);
 /* Sorts, drops doubles. */
 void meta_sort_pieces(struct meta *meta);

@@ -5,7 +5,8 @@
  *
  * A store that cannot be used (unwritable, full, foreign) is an error of store_open(); the caller may
  * go on with store_open_temporary(), which lasts as long as the process. Errors of single operations
- * (-ENOSPC, -EROFS, -EBUSY) cost that operation only.
+ * (-ENOSPC, -EROFS, -EBUSY) cost that operation only. A meta or a part that is damaged is as if it were
+ * not there, and is replaced by the next one that is written.
  *
  * One store object, one thread, one process: a child of fork() opens its own.
  */
@@ -21,7 +22,8 @@
 struct store_options {
 	const char *directory; /* NULL: /var/cache/mapwright for root, else $XDG_CACHE_HOME/mapwright
 				  or ~/.cache/mapwright */
-	uint64_t size_limit;   /* bytes on disk; 0: STORE_SIZE_LIMIT */
+	uint64_t size_limit;   /* bytes of all files, in whole blocks; 0: STORE_SIZE_LIMIT */
+	bool allow_read_only;  /* a store that cannot be written is opened for reading instead of refused */
 	const struct log *log; /* may be NULL; must live as long as the store */
 };
 
@@ -37,6 +39,7 @@ int store_open_temporary(const struct store_options *options, struct store **ret
 void store_close(struct store *store);
 /* The path, for people. */
 const char *store_directory(const struct store *store);
+bool store_is_read_only(const struct store *store);
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -63,7 +66,7 @@ struct store_writer {
 	struct mw_file_id id;
 	enum store_part part;
 	int fd;        /* open for reading and writing; hand it to the child that builds */
-	char name[24]; /* of the temporary file, "" if it has none */
+	char name[24]; /* of the temporary file */
 };
 
 struct store_commit {
@@ -93,7 +96,7 @@ int store_update(struct store *store, const struct mw_file_id *id, const struct 
 /* ---- upkeep ---------------------------------------------------------------------------------- */
 
 struct store_usage {
-	uint64_t bytes;   /* on disk, after */
+	uint64_t bytes;   /* after */
 	uint64_t entries; /* after */
 	uint64_t evicted; /* entries removed for room */
 	uint64_t cleaned; /* broken entries and left-over temporary files removed */
@@ -101,9 +104,9 @@ struct store_usage {
 
 /* Removes what is broken or left over, counts anew, evicts if over the limit. */
 int store_gc(struct store *store, struct store_usage *ret, struct mw_error *e);
-/* Bytes on disk as accounted, without a walk. */
+/* Bytes as accounted, without a walk. */
 int store_bytes(struct store *store, uint64_t *ret, struct mw_error *e);
-/* 1: removed; 0: there was none. */
+/* 1: removed; 0: there was none. Parts that somebody has open stay good. */
 int store_remove(struct store *store, const struct mw_file_id *id, struct mw_error *e);
 
 struct store_entry {

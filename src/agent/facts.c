@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "agent/facts.h"
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "symbols/kernel.h"
+
+#include <fcntl.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+static void set_kernel_build_id(struct profile *p)
+{
+	_cleanup_close_ int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct mw_file_id id;
+	char text[MW_FILE_ID_TEXT_MAX];
+	if (root < 0 || kernel_build_id(root, &id, NULL) < 0)
+		return;
+	mw_file_id_to_text(&id, text, sizeof text);
+	profile_set_fact(p, PROFILE_FACT_KERNEL_BUILD_ID, text + sizeof "gnu:" - 1);
+}
+
+static void set_command_line(struct profile *p, char *const *command)
+{
+	struct buffer line = {};
+	for (size_t i = 0; command && command[i]; i++)
+		buffer_printf(&line, "%s%s", i ? " " : "", command[i]);
+	buffer_u8(&line, 0);
+	if (command && !line.failed)
+		profile_set_fact(p, PROFILE_FACT_COMMAND_LINE, (const char *)line.data);
+	buffer_deinit(&line);
+}
+
+void facts_of_machine(struct profile *p, char *const *command)
+{
+	struct utsname u;
+	if (uname(&u) == 0) {
+		profile_set_fact(p, PROFILE_FACT_HOSTNAME, u.nodename);
+		profile_set_fact(p, PROFILE_FACT_KERNEL, u.release);
+		profile_set_fact(p, PROFILE_FACT_ARCHITECTURE, u.machine);
+	}
+	profile_set_fact_number(p, PROFILE_FACT_CPUS, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	set_kernel_build_id(p);
+	set_command_line(p, command);
+}
+
+void facts_of_start(struct profile *p, uint64_t start)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	profile_set_fact_number(p, PROFILE_FACT_START_MONOTONIC, start);
+	profile_set_fact_number(p, PROFILE_FACT_START_REALTIME,
+				(uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec);
+}
+
+struct named_count {
+	enum profile_tally_kind kind;
+	const char *name;
+	uint64_t count;
+};
+
+static void set_tallies(struct profile *p, const struct named_count *counts, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (counts[i].count)
+			profile_set_tally(p, counts[i].kind, counts[i].name, counts[i].count);
+	}
+}
+
+void facts_of_end(struct profile *p, const struct sampler_counts *c, uint64_t duration,
+		  uint64_t bpf_ns)
+{
+	uint64_t expected = MAX(c->expected, c->hits);
+	profile_set_fact_number(p, PROFILE_FACT_DURATION, duration);
+	profile_set_fact_number(p, PROFILE_FACT_EVENTS_COUNTED, expected);
+	if (bpf_ns)
+		profile_set_fact_number(p, PROFILE_FACT_COST_KERNEL, bpf_ns);
+	const struct named_count counts[] = {
+		{PROFILE_SKIPPED, "idle", c->idle},
+		{PROFILE_SKIPPED, "other-task", c->other_task},
+		{PROFILE_LOSS, "ring-full", c->ring_full},
+		/* Counted by the event, but the program was not called: a timer that came late (the
+		 * host took the CPU) or was throttled. */
+		{PROFILE_LOSS, "late-or-throttled", expected - c->hits},
+		{PROFILE_COUNTER, "user-stack-lost-ring-full", c->user_lost},
+		{PROFILE_COUNTER, "user-stack-not-asked-table-full", c->user_not_asked},
+		{PROFILE_COUNTER, "user-stack-refused-by-kernel", c->user_refused},
+		{PROFILE_COUNTER, "user-stack-never-came", c->user_missing},
+		{PROFILE_COUNTER, "user-stack-pending-at-end", c->user_pending},
+		{PROFILE_COUNTER, "file-table-full", c->files_full},
+		{PROFILE_COUNTER, "children-not-watched-table-full", c->targets_full},
+		{PROFILE_COUNTER, "address-lookups", c->lookups},
+		{PROFILE_COUNTER, "address-lookups-locked-out", c->lookups_busy},
+	};
+	set_tallies(p, counts, ARRAY_SIZE(counts));
+}
+
+void facts_of_files(struct profile *p, const struct first_sight_counts *c)
+{
+	const struct named_count counts[] = {
+		{PROFILE_COUNTER, "files-seen", c->seen},
+		{PROFILE_COUNTER, "files-identified", c->identified},
+		{PROFILE_COUNTER, "files-not-opened", c->not_opened},
+		{PROFILE_COUNTER, "symbol-tables-made", c->extracted},
+		{PROFILE_COUNTER, "parsers-failed", c->failed},
+	};
+	set_tallies(p, counts, ARRAY_SIZE(counts));
+}
+
+static uint64_t microseconds(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
+}
+
+void facts_of_cost(struct profile *p, const struct rusage *command, uint64_t bytes_written)
+{
+	struct rusage own, children;
+	if (getrusage(RUSAGE_SELF, &own) < 0 || getrusage(RUSAGE_CHILDREN, &children) < 0)
+		return;
+	uint64_t user = microseconds(&own.ru_utime) + microseconds(&children.ru_utime) -
+			microseconds(&command->ru_utime);
+	uint64_t system = microseconds(&own.ru_stime) + microseconds(&children.ru_stime) -
+			  microseconds(&command->ru_stime);
+	profile_set_fact_number(p, PROFILE_FACT_COST_USER, user);
+	profile_set_fact_number(p, PROFILE_FACT_COST_SYSTEM, system);
+	profile_set_fact_number(p, PROFILE_FACT_COST_RSS, (uint64_t)own.ru_maxrss);
+	profile_set_fact_number(p, PROFILE_FACT_COST_BYTES, bytes_written);
+}

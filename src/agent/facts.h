@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a profile says about the machine, the recording, its losses and its cost. */
+#ifndef AGENT_FACTS_H
+#define AGENT_FACTS_H
+
+#include "agent/first_sight.h"
+#include "capture/sampler.h"
+#include "profile/profile.h"
+
+#include <sys/resource.h>
+
+void facts_of_machine(struct profile *p, char *const *command);
+/* start: CLOCK_MONOTONIC, ns. */
+void facts_of_start(struct profile *p, uint64_t start);
+void facts_of_end(struct profile *p, const struct sampler_counts *counts, uint64_t duration,
+		  uint64_t bpf_ns);
+void facts_of_files(struct profile *p, const struct first_sight_counts *counts);
+/* Our own cost and that of our children, without the command that was recorded. */
+void facts_of_cost(struct profile *p, const struct rusage *command, uint64_t bytes_written);
+
+#endif

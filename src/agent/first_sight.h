@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What happens when a file is seen for the first time: it is opened at once, identified and its
+ * symbols are put into the store by isolated children, and it is closed. Two seconds later its
+ * process, its path and itself may be gone.
+ *
+ *     sighting -> pin (proved, open) -> child: who is it? -> store has it? -> yes: done, close
+ *                                                                         -> no: child: its names
+ *
+ * Descriptors are the scarce good: a bounded number of files is open at once, the rest waits unopened.
+ */
+#ifndef AGENT_FIRST_SIGHT_H
+#define AGENT_FIRST_SIGHT_H
+
+#include "base/log.h"
+#include "base/run.h"
+#include "capture/sampler.h"
+#include "proc/proc.h"
+#include "profile/profile.h"
+#include "store/store.h"
+
+struct first_sight;
+
+/* The jobs of the fork server that this needs, in this order. */
+extern const struct run_job first_sight_jobs[];
+extern const size_t first_sight_n_jobs;
+
+struct first_sight_options {
+	struct profile *profile;
+	struct store *store;
+	struct run_server *server;
+	const struct proc *proc;
+	const struct log *log;
+	size_t max_pins; /* files open at once */
+	/* The file could not be opened now: announce it again at its next sample. */
+	void (*forget)(void *data, const struct inode_key *key);
+	void *data;
+};
+
+/* Borrows everything in the options. */
+int first_sight_new(const struct first_sight_options *options, struct first_sight **ret);
+void first_sight_free(struct first_sight *f);
+
+/* A file of the sampler's. The vdso, which is not announced, is added from our own memory. */
+int first_sight_add(struct first_sight *f, const struct file_sighting *sighting);
+int first_sight_add_vdso(struct first_sight *f);
+/* The profile's number of a sampler's file; UINT32_MAX if there is none. */
+uint32_t first_sight_profile_file(const struct first_sight *f, uint32_t sampler_number);
+
+/* Whether nothing more will be learned of a file, by the profile's number. */
+bool first_sight_is_finished(const struct first_sight *f, uint32_t profile_file);
+
+/* Takes every result that the fork server has. 0 or -errno. */
+int first_sight_take_results(struct first_sight *f);
+/* Opens and hands over what had to wait. To be called now and then. */
+void first_sight_go_on(struct first_sight *f);
+/* Files about which something may still be learned. */
+size_t first_sight_unfinished(const struct first_sight *f);
+/* Nothing more will be learned: what is unfinished gets this reason. */
+void first_sight_give_up(struct first_sight *f, enum mw_reason reason);
+
+struct first_sight_counts {
+	uint64_t seen;      /* files (distinct in inode and state) */
+	uint64_t identified;
+	uint64_t extracted; /* symbol tables made; the rest was in the store */
+	uint64_t not_opened;
+	uint64_t failed;    /* parsers that gave up */
+};
+struct first_sight_counts first_sight_get_counts(const struct first_sight *f);
+
+#endif

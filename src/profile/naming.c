@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "profile/naming.h"
+
+#include "symbols/symbolizer.h"
+
+void naming_deinit(struct naming *n)
+{
+	vec_deinit(&n->waiting);
+}
+
+static int set_name(struct naming *n, uint32_t number, const struct symbol *symbol, uint64_t start)
+{
+	return profile_set_name(n->profile, number, symbol->name, symbol->module, start,
+				symbol->reason);
+}
+
+static int name_kernel_frame(struct naming *n, uint32_t number)
+{
+	const struct frame *at = &n->profile->frames.items[number].at;
+	struct symbol s = symbolizer_find_kernel(n->symbolizer, frame_lookup_address(at));
+	return set_name(n, number, &s, s.start);
+}
+
+static int name_file_frame(struct naming *n, uint32_t number)
+{
+	const struct frame *at = &n->profile->frames.items[number].at;
+	const struct profile_file *file = &n->profile->files.items[at->file];
+	if (file->id.kind == MW_FILE_ID_NONE) /* the file's own reason says why */
+		return 0;
+	struct symbol s = symbolizer_find(n->symbolizer, &file->id, frame_lookup_address(at));
+	if (s.reason == MW_REASON_FILE_GONE && file->reason != MW_REASON_NONE)
+		s.reason = file->reason; /* the store does not have it, and this is why */
+	return set_name(n, number, &s, s.start);
+}
+
+/* 1: done with it, 0: its file is not ready, or -ENOMEM. */
+static int name_frame(struct naming *n, uint32_t number, bool is_last_time)
+{
+	const struct frame *at = &n->profile->frames.items[number].at;
+	int r = 0;
+	if (at->reason != MW_REASON_NONE)
+		return 1;
+	switch (at->kind) {
+	case FRAME_KERNEL:
+		r = name_kernel_frame(n, number);
+		break;
+	case FRAME_FILE:
+		if (!is_last_time && n->is_ready && !n->is_ready(n->data, at->file))
+			return 0;
+		r = name_file_frame(n, number);
+		break;
+	case FRAME_JIT:
+		r = profile_set_name(n->profile, number, NULL, NULL, 0, MW_REASON_JIT_NO_MAP);
+		break;
+	}
+	return r < 0 ? r : 1;
+}
+
+static int name_waiting(struct naming *n, bool is_last_time)
+{
+	size_t kept = 0;
+	int result = 0;
+	vec_foreach(number, &n->waiting) {
+		int r = name_frame(n, *number, is_last_time);
+		if (r < 0)
+			result = r;
+		if (r != 1)
+			n->waiting.items[kept++] = *number;
+	}
+	n->waiting.n = kept;
+	return result;
+}
+
+static int name_new(struct naming *n, bool is_last_time)
+{
+	for (; n->next < n->profile->frames.n; n->next++) {
+		int r = name_frame(n, (uint32_t)n->next, is_last_time);
+		if (r == 0)
+			r = vec_push(&n->waiting, (uint32_t)n->next);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int naming_go_on(struct naming *n)
+{
+	int r = name_waiting(n, false);
+	return r < 0 ? r : name_new(n, false);
+}
+
+int naming_finish(struct naming *n)
+{
+	int r = name_waiting(n, true);
+	return r < 0 ? r : name_new(n, true);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Giving names to the frames of a profile, each distinct frame once, as soon as its file's symbols are
+ * there: while recording each second, and at the end for what is left.
+ */
+#ifndef PROFILE_NAMING_H
+#define PROFILE_NAMING_H
+
+#include "profile/profile.h"
+
+struct symbolizer;
+
+struct naming {
+	struct profile *profile;       /* not owned */
+	struct symbolizer *symbolizer; /* not owned */
+	/* Whether a file's symbols are as complete as they will be for now; NULL: all are. */
+	bool (*is_ready)(void *data, uint32_t file);
+	void *data;
+	size_t next;           /* first frame nobody has looked at */
+	VEC(uint32_t) waiting; /* frames whose file is not ready */
+};
+
+void naming_deinit(struct naming *naming);
+/* Names what can be named now. 0 or -ENOMEM. */
+int naming_go_on(struct naming *naming);
+/* Names what is left, ready or not: afterwards each frame has a name or a reason. */
+int naming_finish(struct naming *naming);
+
+#endif
