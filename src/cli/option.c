@@ -85,8 +85,9 @@ const char *option_nearest(const char *typed, const char *const *names, size_t n
 	const char *nearest = NULL;
 	unsigned least = UINT32_MAX;
 	for (size_t i = 0; i < n; i++) {
-		/* A beginning is as near as a typing error: "dur" for "duration". */
-		bool beginning = strlen(typed) >= 2 && strncmp(names[i], typed, strlen(typed)) == 0;
+		/* As near as a typing error: "dur" for "duration", "frequency" for "freq". */
+		size_t common = MIN(strlen(typed), strlen(names[i]));
+		bool beginning = common >= 3 && strncmp(names[i], typed, common) == 0;
 		unsigned d = beginning ? 1 : distance(typed, names[i]);
 		if (d < least) {
 			least = d;

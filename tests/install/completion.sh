@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # usage: completion.sh DOCS-DIR. The completions that the build made, asked as the shells ask them.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib/cases.sh"
 docs=$(realpath "$1")
 bash_file=$docs/mapwright
 zsh_file=$docs/_mapwright

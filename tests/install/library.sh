@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # usage: library.sh BUILD-DIR. What others get from `make install`: programs find and link the
 # library by pkg-config, and it exports nothing but its interface.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib/cases.sh"
 build=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

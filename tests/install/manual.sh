@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # usage: manual.sh DOCS-DIR MAPWRIGHT. The manual pages that the build made.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib/cases.sh"
+mapwright=$(realpath "$2")
 cd "$1" || exit 1
 
 # References to pages that are not installed yet are no fault of the page.
@@ -23,12 +24,12 @@ references_exist() {
 	return $missing
 }
 every_command_has_a_page() {
-	local name missing=0
-	for name in $("$1" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p'); do
+	local name= missing=0
+	for name in $("$mapwright" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\) .*/\1/p'); do
 		[ -f "mapwright-$name.1" ] || { echo "no page for $name"; missing=1; }
 	done
-	return $missing
+	[ -n "$name" ] && return $missing
 }
 check references_lead_to_pages references_exist
-check every_command_has_a_page every_command_has_a_page "$2"
+check every_command_has_a_page every_command_has_a_page
 finish

@@ -232,6 +232,7 @@ static void an_unknown_option_gets_the_nearest_as_a_hint(void **state)
 		const char *typed;
 		const char *hint;
 	} cases[] = {
+		{"--frequncy", "did you mean --freq?"},
 		{"--frequ", "did you mean --freq?"},
 		{"--ferq", "did you mean --freq?"},
 		{"--ouptut=x", "did you mean --output?"},

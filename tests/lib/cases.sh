@@ -1,3 +1,4 @@
+#!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Each case prints one line: ok NAME, FAIL NAME why, skip NAME reason. A script ends in `finish`.
 set -u
