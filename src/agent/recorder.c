@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "capture/cpu_events.h"
+#include "capture/probe.h"
 #include "profile/naming.h"
 #include "profile/writer.h"
 #include "symbols/symbolizer.h"
@@ -341,9 +342,20 @@ static int open_loop(struct recorder *r, struct mw_error *e)
 	return 0;
 }
 
+static int check_kernel(const struct recorder *r, struct mw_error *e)
+{
+	const char *remedy = NULL;
+	int result = probe_needed(&remedy, e);
+	if (result < 0)
+		hint(r, remedy);
+	return result;
+}
+
 static int set_up(struct recorder *r, struct mw_error *e)
 {
-	int result = run_server_start(first_sight_jobs, first_sight_n_jobs, &r->server, e);
+	int result = check_kernel(r, e);
+	if (result >= 0)
+		result = run_server_start(first_sight_jobs, first_sight_n_jobs, &r->server, e);
 	if (result >= 0)
 		result = block_signals(r, e);
 	if (result >= 0 && r->o->command)

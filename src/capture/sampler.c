@@ -43,6 +43,7 @@ struct sampler {
 	struct cpu_events *events;
 	struct join *join;
 	int n_cpus;
+	int statistics; /* while it is open the kernel counts the run time of BPF programs */
 	size_t n_files; /* announced since the table was emptied */
 	int result;     /* of the handlers during a dispatch */
 };
@@ -91,6 +92,23 @@ static int on_record(void *data, void *record, size_t size)
 	return s->result;
 }
 
+/*
+ * libbpf prints to stderr unless it is told otherwise, through a function without context; so while a
+ * thread loads, this is whom it loads for.
+ */
+static _Thread_local const struct log *loading_for;
+
+static int on_libbpf_message(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char line[1024];
+	if (!log_wanted(loading_for) || level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(line, sizeof line, format, args);
+	line[strcspn(line, "\n")] = '\0';
+	log_debug(loading_for, "%s", line);
+	return 0;
+}
+
 static int load(struct sampler *s, struct mw_error *e)
 {
 	const struct sampler_options *o = &s->options;
@@ -125,9 +143,15 @@ int sampler_open(const struct sampler_options *options, const struct sampler_han
 	s->options = *options;
 	s->handler = *handler;
 	s->n_cpus = libbpf_num_possible_cpus();
+	s->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	int r = join_new(MAX_WAITING, deliver_sample, s, &s->join);
-	if (r == 0)
+	if (r == 0) {
+		libbpf_print_fn_t printer = libbpf_set_print(on_libbpf_message);
+		loading_for = options->log;
 		r = load(s, e);
+		loading_for = NULL;
+		libbpf_set_print(printer);
+	}
 	if (r == 0) {
 		s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), on_record, s, NULL);
 		if (!s->ring)
@@ -149,6 +173,7 @@ void sampler_free(struct sampler *s)
 	ring_buffer__free(s->ring);
 	sampler_bpf__destroy(s->bpf);
 	join_free(s->join);
+	cleanup_close(&s->statistics);
 	free(s);
 }
 
