@@ -95,7 +95,7 @@ int profile_view(const char *file, profile_view_fn view, const void *context, st
 	};
 	/* The C library would read the time zone's file when it is first asked for local time. */
 	tzset();
-	/* A reader who leaves makes writing fail, rather than kill the child, which would look like a crash. */
+	/* A reader who leaves makes writing fail; a child killed by it would look like a crash. */
 	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
 	int r = run_isolated(view_in_child, &job, &options, NULL, e);
 	signal(SIGPIPE, before);
