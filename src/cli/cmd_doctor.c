@@ -3,11 +3,13 @@
 #include "base/cleanup.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/terminal.h"
 #include "cli/text.h"
 
 #include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <unistd.h>
 
 struct arguments {
 	bool json;
@@ -37,6 +39,9 @@ static const char *const states[] = {
 	[DOCTOR_MISSING] = "missing",
 };
 
+/* Where purposes start: right of a state and the longest name. */
+#define COLUMN 36
+
 struct listing {
 	json_t *json; /* NULL: text */
 	int n_missing;
@@ -52,11 +57,13 @@ static void count(struct listing *l, const struct doctor_finding *f)
 static void found_as_text(void *data, const struct doctor_finding *f)
 {
 	count(data, f);
-	printf("%-9s %-20s %s\n", states[f->state], f->name, f->purpose);
+	int width = MIN(terminal_width(STDOUT_FILENO, 100), 110);
+	int at = printf("%-9s %-25s", states[f->state], f->name);
+	text_wrap(stdout, f->purpose, at, COLUMN, width);
 	if (f->detail)
-		text_wrap(stdout, f->detail, 0, 31, 100);
+		text_wrap(stdout, f->detail, 0, COLUMN, width);
 	if (f->remedy)
-		printf("%31shint: %s\n", "", f->remedy);
+		text_wrap(stdout, f->remedy, printf("%*shint:", COLUMN, ""), COLUMN + 6, width);
 }
 
 static void found_as_json(void *data, const struct doctor_finding *f)

@@ -36,8 +36,8 @@ static void write_text(void)
 {
 	printf("mapwright %s\n", mw_version());
 	for (size_t i = 0; i < ARRAY_SIZE(features); i++)
-		printf("%s %-10s %s\n", features[i].present ? "with   " : "without", features[i].name,
-		       features[i].purpose);
+		printf("%-7s %-10s %s\n", features[i].present ? "with" : "without",
+		       features[i].name, features[i].purpose);
 }
 
 static int write_json(void)
@@ -45,8 +45,8 @@ static int write_json(void)
 	json_t *object = json_object();
 	for (size_t i = 0; i < ARRAY_SIZE(features); i++)
 		json_object_set_new(object, features[i].name, json_boolean(features[i].present));
-	json_t *whole = json_pack("{s:s, s:s, s:o}", "version", mw_version(), "build", MAPWRIGHT_BUILD,
-				  "features", object);
+	json_t *whole = json_pack("{s:s, s:s, s:o}", "version", mw_version(), "build",
+				  MAPWRIGHT_BUILD, "features", object);
 	int r = json_dumpf(whole, stdout, JSON_INDENT(2));
 	json_decref(whole);
 	putchar('\n');

@@ -23,7 +23,7 @@
 
 enum option_type {
 	OPTION_FLAG,    /* bool */
-	OPTION_NUMBER,  /* uint64_t from min to max; k, M, G mean powers of 1000 */
+	OPTION_NUMBER,  /* uint64_t from min to max; k, M, G are powers of 1000 */
 	OPTION_BYTES,   /* uint64_t from min to max; B, K, M, G are powers of 1024, bare: times `unit` */
 	OPTION_TIME,    /* uint64_t, ns from min to max; ns, us, ms, s, m, h, bare: seconds */
 	OPTION_PERCENT, /* double from 0 to 100 */

@@ -31,7 +31,7 @@ struct handle {
 
 static void put(struct handle *h, const void *value, unsigned size)
 {
-	memcpy(h->head.f_handle + h->head.handle_bytes, value, size);
+	memcpy(h->bytes + h->head.handle_bytes, value, size);
 	h->head.handle_bytes += size;
 }
 
