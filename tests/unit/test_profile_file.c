@@ -420,6 +420,26 @@ static void kill_9_at_a_random_moment_loses_one_flush_at_most(void **state)
 	munmap((void *)flushes, 4096);
 }
 
+/* A transaction that failed for good may leave pages behind that nobody uses. */
+static void assert_sound_but_for_unused_pages(void)
+{
+	sqlite3 *db;
+	sqlite3_stmt *s;
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &s, NULL), SQLITE_OK);
+	while (sqlite3_step(s) == SQLITE_ROW) {
+		char *lines = strdup((const char *)sqlite3_column_text(s, 0)), *rest = lines, *line;
+		while ((line = strsep(&rest, "\n"))) {
+			if (strcmp(line, "ok") != 0 && !strstr(line, " is never used") &&
+			    strncmp(line, "***", 3) != 0)
+				fail_msg("%s", line);
+		}
+		free(lines);
+	}
+	sqlite3_finalize(s);
+	sqlite3_close(db);
+}
+
 /* ---- full disk ------------------------------------------------------------------------------- */
 
 struct full {
@@ -467,10 +487,7 @@ static void fill_disk(int n)
 		fail_msg("%s", e.msg);
 	_cleanup_(cleanup_profile_free) struct profile *q = read_profile(path);
 	assert_int_equal(q->total_count, 5 * PER_FLUSH);
-	/* pages that a failed transaction left behind are not used again */
-	assert_int_equal(sql_number(path, "SELECT count(*) FROM pragma_integrity_check "
-					  "WHERE integrity_check NOT IN ('ok') AND "
-					  "integrity_check NOT LIKE '*** in database main ***%Page _ is never used'"), 0);
+	assert_sound_but_for_unused_pages();
 }
 
 static void a_full_disk_is_an_error_and_loses_nothing_once_there_is_room(void **state)
