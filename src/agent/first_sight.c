@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "content/content.h"
+#include "content/debug_files.h"
 #include "space/snapshot.h"
 #include "symbols/extract.h"
 
@@ -63,7 +64,8 @@ static int job_identity(const int *fds, size_t n_fds, const void *args, size_t a
 static int job_names(const int *fds, size_t n_fds, const void *args, size_t args_size, void *reply,
 		     size_t reply_size, struct mw_error *e)
 {
-	return extract_names(fds[0], fds[1], reply, e);
+	/* The file, the table to be written, and what may be its debug files. */
+	return extract_names(fds[0], fds + 2, n_fds - 2, fds[1], reply, e);
 }
 
 enum job {
@@ -161,11 +163,13 @@ bool first_sight_is_finished(const struct first_sight *f, uint32_t profile_file)
 
 static void finish(struct first_sight *f, struct entry *entry, enum mw_reason reason)
 {
+	/* A file that is identified keeps its id: the store may have names from another copy. */
+	if (reason != MW_REASON_NONE)
+		profile_set_file(f->o.profile, entry->profile_file,
+				 entry->identity ? &entry->identity->id : NULL, reason);
 	release(f, entry);
 	entry->state = reason == MW_REASON_NONE ? STATE_DONE : STATE_FAILED;
 	f->unfinished--;
-	if (reason != MW_REASON_NONE)
-		profile_set_file(f->o.profile, entry->profile_file, NULL, reason);
 }
 
 /* The store shall know why it has no names, so that nobody tries again, and a report can say it. */
@@ -389,6 +393,29 @@ static int start_identification(struct first_sight *f, uint32_t number)
 	return r;
 }
 
+static size_t open_debug_files(struct first_sight *f, const struct entry *entry, int *ret)
+{
+	if (entry->identity->has_symtab)
+		return 0;
+	struct debug_file_request request = {
+		.identity = entry->identity,
+		.path = entry->pin->path,
+		.fd = entry->pin->fd,
+		.pid = entry->request.pid,
+		.tid = entry->request.tid,
+	};
+	return debug_files_open(f->o.proc, f->o.log, &request, ret);
+}
+
+static bool has_debug_files(struct first_sight *f, const struct entry *entry)
+{
+	int fds[DEBUG_FILES_MAX];
+	size_t n = open_debug_files(f, entry, fds);
+	for (size_t i = 0; i < n; i++)
+		close(fds[i]);
+	return n > 0;
+}
+
 static int start_extraction(struct first_sight *f, uint32_t number)
 {
 	struct entry *entry = f->entries.items[number];
@@ -399,8 +426,11 @@ static int start_extraction(struct first_sight *f, uint32_t number)
 		entry->writer.fd = -1;
 		return r;
 	}
-	int fds[] = {entry->pin->fd, entry->writer.fd};
-	r = run_server_submit(f->o.server, JOB_NAMES, fds, ARRAY_SIZE(fds), NULL, 0, number);
+	int fds[2 + DEBUG_FILES_MAX] = {entry->pin->fd, entry->writer.fd};
+	size_t n_debug = open_debug_files(f, entry, fds + 2);
+	r = run_server_submit(f->o.server, JOB_NAMES, fds, 2 + n_debug, NULL, 0, number);
+	for (size_t i = 0; i < n_debug; i++)
+		close(fds[2 + i]);
 	if (r < 0) {
 		store_abort(f->o.store, &entry->writer);
 		entry->writer.fd = -1;
@@ -475,6 +505,9 @@ static bool is_known(struct first_sight *f, const struct entry *entry)
 	bool known = same_size && ((names->present && names->builder >= NAMES_BUILDER) ||
 				   (failure->reason == MW_REASON_STRIPPED &&
 				    failure->builder >= NAMES_BUILDER));
+	/* Debug files may have come since it was last seen. */
+	if (known && names->rank < SYMBOL_SOURCE_SYMTAB && has_debug_files(f, entry))
+		known = false;
 	meta_deinit(&meta);
 	return known;
 }
