@@ -42,11 +42,15 @@ struct entry {
 	struct store_writer writer;    /* while extracting */
 };
 
+/* Numbers to entries, NO_ENTRY between. */
+typedef VEC(uint32_t) entry_list;
+
 struct first_sight {
 	struct first_sight_options o;
 	VEC(struct entry *) entries; /* owned */
 	struct hash_index by_key;
-	VEC(uint32_t) by_number; /* sampler's number to entry, NO_ENTRY between */
+	entry_list by_number; /* sampler's number to entry */
+	entry_list by_file;   /* profile's number to entry */
 	VEC(uint32_t) waiting;	 /* entries with something to do: WAITING, OPEN, IDENTIFIED */
 	size_t n_pins;
 	size_t unfinished;
@@ -130,6 +134,7 @@ void first_sight_free(struct first_sight *f)
 	}
 	vec_deinit(&f->entries);
 	vec_deinit(&f->by_number);
+	vec_deinit(&f->by_file);
 	vec_deinit(&f->waiting);
 	hash_index_deinit(&f->by_key);
 	free(f);
@@ -153,10 +158,11 @@ uint32_t first_sight_profile_file(const struct first_sight *f, uint32_t sampler_
 	return entry == NO_ENTRY ? UINT32_MAX : f->entries.items[entry]->profile_file;
 }
 
-/* Every file of the profile is an entry, made together with it: the numbers are the same. */
 bool first_sight_is_finished(const struct first_sight *f, uint32_t profile_file)
 {
-	return profile_file >= f->entries.n || f->entries.items[profile_file]->state >= STATE_DONE;
+	if (profile_file >= f->by_file.n || f->by_file.items[profile_file] == NO_ENTRY)
+		return true; /* not one of ours */
+	return f->entries.items[f->by_file.items[profile_file]]->state >= STATE_DONE;
 }
 
 /* ---- ends ------------------------------------------------------------------------------------ */
@@ -257,6 +263,17 @@ static int open_entry(struct first_sight *f, uint32_t number)
 	return put_off(f, number, STATE_OPEN);
 }
 
+static int set_entry(entry_list *list, uint32_t number, uint32_t entry)
+{
+	int r = vec_reserve(list, (size_t)number + 1);
+	if (r < 0)
+		return r;
+	while (list->n <= number)
+		list->items[list->n++] = NO_ENTRY;
+	list->items[number] = entry;
+	return 0;
+}
+
 static bool has_key(const void *context, uint32_t number, const void *key)
 {
 	const struct first_sight *f = context;
@@ -278,6 +295,8 @@ static int add_entry(struct first_sight *f, const struct inode_key *key, const c
 	uint32_t number = (uint32_t)f->entries.n;
 	r = hash_index_add(&f->by_key, hash_bytes(key, sizeof *key, 0), number);
 	if (r == 0)
+		r = set_entry(&f->by_file, entry->profile_file, number);
+	if (r == 0)
 		r = vec_push(&f->entries, entry);
 	if (r < 0)
 		return r;
@@ -285,17 +304,6 @@ static int add_entry(struct first_sight *f, const struct inode_key *key, const c
 	f->unfinished++;
 	f->counts.seen++;
 	*ret = number;
-	return 0;
-}
-
-static int set_number(struct first_sight *f, uint32_t sampler_number, uint32_t entry)
-{
-	int r = vec_reserve(&f->by_number, (size_t)sampler_number + 1);
-	if (r < 0)
-		return r;
-	while (f->by_number.n <= sampler_number)
-		f->by_number.items[f->by_number.n++] = NO_ENTRY;
-	f->by_number.items[sampler_number] = entry;
 	return 0;
 }
 
@@ -320,7 +328,7 @@ int first_sight_add(struct first_sight *f, const struct file_sighting *s)
 		if (r < 0)
 			return r;
 	}
-	int r = set_number(f, s->number, number);
+	int r = set_entry(&f->by_number, s->number, number);
 	struct entry *entry = f->entries.items[number];
 	if (r < 0 || (!is_new && entry->state != STATE_FAILED) || entry->tries >= MAX_TRIES)
 		return r;
@@ -363,7 +371,7 @@ int first_sight_add_vdso(struct first_sight *f)
 	uint32_t number;
 	int r = add_entry(f, &key, "[vdso]", &number);
 	if (r == 0)
-		r = set_number(f, SAMPLER_FILE_VDSO, number);
+		r = set_entry(&f->by_number, SAMPLER_FILE_VDSO, number);
 	if (r < 0)
 		return r;
 	_cleanup_free_ struct pin *pin = calloc(1, sizeof *pin);
