@@ -152,9 +152,9 @@ static int search_segments(struct search *search, const struct elf *elf)
 static int search_sections(struct search *search, struct elf *elf)
 {
 	range_list ranges = {};
-	int r = 0;
-	if (elf_load_sections(elf, NULL) < 0)
-		return 0;
+	int r = elf_load_sections(elf, NULL);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
 	vec_foreach(s, &elf->sections) {
 		if (s->type == SHT_NOTE && !(s->flags & SHF_COMPRESSED) && r == 0)
 			r = vec_push(&ranges, (struct range){s->offset, s->size, s->align});
