@@ -279,6 +279,8 @@ static int apply(struct page_file *f, const page_list *changed, bool atomic)
 		int r = write_page(f, page->offset, page->data, PAGE_FILE_PAGE);
 		if (r < 0)
 			return r;
+		if (page->offset == 0) /* its header counts the new pages */
+			f->disk_size = MAX(f->disk_size, f->size);
 	}
 	return atomic && f->size >= f->disk_size ? 0 : cut(f, f->size);
 }

@@ -29,7 +29,8 @@ struct profile_writer {
 
 /*
  * While recording, rows go only to `chunk`; the rest is filled at close, for people and for tools
- * that know SQLite and not our records.
+ * that know SQLite and not our records. Everything is created empty at once, so that all roots lie at
+ * the start of the file: one that is cut short still has a schema.
  */
 static const char schema[] =
 	"CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
@@ -44,11 +45,9 @@ static const char schema[] =
 	"CREATE TABLE cgroup(number INTEGER PRIMARY KEY, id INTEGER, path TEXT);"
 	"CREATE TABLE tally(kind TEXT, name TEXT, count INTEGER);"
 	"CREATE TABLE function(name TEXT, module TEXT, file INTEGER, reason TEXT,"
-	" samples INTEGER, value INTEGER);";
-
-static const char indexes[] = "CREATE INDEX chunk_time ON chunk(time);"
-			      "CREATE INDEX function_samples ON function(samples);"
-			      "CREATE INDEX file_id ON file(id);";
+	" samples INTEGER, value INTEGER);"
+	"CREATE INDEX file_id ON file(id);"
+	"CREATE INDEX function_samples ON function(samples);";
 
 /* ---- SQLite, with our errors ----------------------------------------------------------------- */
 
@@ -480,8 +479,6 @@ static int fill_tables(struct profile_writer *w, struct mw_error *e)
 			r = tables[i].fill(w, s, e);
 		sqlite3_finalize(s);
 	}
-	if (r == 0)
-		r = sql_run(w, indexes, "write", e);
 	if (r == 0)
 		return sql_run(w, "COMMIT", "write", e);
 	if (!sqlite3_get_autocommit(w->db))

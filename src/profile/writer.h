@@ -32,7 +32,7 @@ int profile_writer_create_hooked(const char *path, struct profile *p,
  */
 int profile_writer_flush(struct profile_writer *w, struct mw_error *e);
 /*
- * Flushes, fills the tables for people, makes the indexes and syncs the file to the disk. The writer
+ * Flushes, fills the tables for people and syncs the file to the disk. The writer
  * is gone afterwards, whatever the outcome; after a failure the file holds what was flushed.
  */
 int profile_writer_close(struct profile_writer *w, struct mw_error *e);
