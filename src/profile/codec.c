@@ -576,7 +576,6 @@ static void count_sample(struct profile *p, const struct profile_sample *s)
 {
 	p->total_count += s->count;
 	p->total_value += s->value;
-	p->last_time = MAX(p->last_time, s->bucket * p->options.bucket_ns);
 	if (!s->stack)
 		return;
 	struct profile_frame *leaf = &p->frames.items[p->nodes.items[s->stack].frame];
