@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	_cleanup_close_ int out = fuzz_memory_file("", 0);
 	struct extract_result result;
 	struct mw_error e = {};
-	int r = extract_names(fd, out, &result, &e);
+	int r = extract_names(fd, NULL, 0, out, &result, &e);
 	must(r <= 0 && e.code == r);
 	if (r < 0)
 		return 0;
