@@ -52,7 +52,7 @@ struct symbol_list {
 	VEC(struct symbol) symbols;
 	VEC(uint8_t *) tables; /* string tables, owned */
 	enum symbol_source source;
-	struct mw_error damage; /* what could not be used although there are symbols; code 0: nothing */
+	struct mw_error damage; /* what could not be used beside the symbols; code 0: nothing */
 };
 
 typedef VEC(struct gsym_function) function_list;
