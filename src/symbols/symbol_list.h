@@ -14,8 +14,9 @@
  *     it, or to the end of its section, whatever comes first. An untyped label without size inside
  *     a function is no function of its own;
  *   - of symbols that start together: global before weak before local; functions before resolvers
- *     before labels; __GI_* only if nothing else is there; then the shorter one, whose rest the
- *     longer one has;
+ *     before labels; __GI_* only if nothing else is there; then those with a size (Go's runtime.text
+ *     is a label of no size at its first function); then the shorter one, whose rest the longer one
+ *     has;
  *   - of symbols that start at different places, the later one is inside the earlier one, which goes
  *     on behind it. So each entry is one contiguous piece, and a later piece knows where its
  *     function really starts.
