@@ -4,13 +4,15 @@
  *
  *   caller   holds struct run_server: one end of the socket, and the tickets that are out. It alone
  *            counts what is accepted, so a dead server loses no ticket.
- *   server   holds the other end and RUN_PARALLEL slots. It takes a job off the socket only when a slot
- *            is free: the queue is the socket itself, and the descriptors of waiting jobs lie in it.
- *   child    one per running job. Shares one page-aligned area with its slot, into which it writes what
- *            came out; the server reads it once, after the child's end, and trusts none of it.
+ *   server   holds the other end and RUN_PARALLEL slots. It takes a job off the socket only when a
+ *            slot is free: the queue is the socket itself, and the descriptors of waiting jobs lie
+ *            in it.
+ *   child    one per running job. Shares one area of memory with its slot, into which it writes
+ *            what came out; the server reads it once, after the child's end, and trusts none of it.
  *
- * A slot goes FREE -> RUNNING (a pidfd and a deadline are set) -> FINISHED (its message waits for room in
- * the socket, so a caller who does not read cannot stop the server from keeping deadlines) -> FREE.
+ * A slot goes FREE -> RUNNING (a pidfd and a deadline are set) -> FINISHED (its message waits for
+ * room in the socket, so a caller who does not read cannot stop the server from keeping deadlines)
+ * -> FREE.
  *
  * Death: the child is bound to the server and the server to the caller by PR_SET_PDEATHSIG; the
  * server also ends when the socket hangs up. Signals from the terminal are ignored by server and
@@ -222,7 +224,10 @@ static void take_rights(struct msghdr *message, struct fds *ret)
 	}
 }
 
-/* 1: a request, 0: none waits, -EPIPE: the caller is gone, -EMFILE: a request, but not its descriptors. */
+/*
+ * 1: a request, 0: none waits, -EPIPE: the caller is gone, -EMFILE: a request, but not its
+ * descriptors.
+ */
 static int receive_request(int socket, struct request *request, struct fds *ret)
 {
 	struct iovec part = {request, sizeof *request};
@@ -281,7 +286,7 @@ static _Noreturn void run_child(const struct service *service, const struct slot
 		.parent = service->pid,
 	};
 	for (size_t i = 0; i < RUN_PARALLEL; i++) {
-		if (&service->slots[i] != slot) /* the other child's result is none of our business */
+		if (&service->slots[i] != slot) /* the other result is none of our business */
 			area_free(service->slots[i].area, RUN_REPLY_MAX);
 	}
 	prctl(PR_SET_NAME, job->name, 0, 0, 0);
@@ -446,15 +451,16 @@ static void serve_until_hang_up(struct service *service)
 }
 
 /*
- * Standard input and output become /dev/null, so that no library can take a data descriptor for them.
- * stderr stays where a sanitizer may want to report a finding; elsewhere nothing is to be said there.
+ * Standard input and output become /dev/null, so that no library can take a data descriptor for
+ * them. stderr stays where a sanitizer may want to report a finding; elsewhere nothing is to be
+ * said there.
  */
 static int close_inherited(int socket)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0)
 		return -errno;
-	int moved = fcntl(socket, F_DUPFD_CLOEXEC, 3); /* clear of 0 to 2, should it be one of them */
+	int moved = fcntl(socket, F_DUPFD_CLOEXEC, 3); /* clear of 0 to 2 */
 	if (moved < 0)
 		return -errno;
 	for (int fd = 0; fd <= (SANITIZED ? 1 : 2); fd++) {
@@ -530,7 +536,7 @@ int run_server_start(const struct run_job *jobs, size_t n_jobs, struct run_serve
 		return error_errno(e, -errno, "cannot make a socket for the fork server");
 	server->socket = pair[0];
 	_cleanup_close_ int other = pair[1];
-	int room = 4 * (int)sizeof(struct response); /* the default may be set lower than one message */
+	int room = 4 * (int)sizeof(struct response); /* the default may be less than one message */
 	setsockopt(other, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
 	setsockopt(server->socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
 	pid_t parent = getpid();

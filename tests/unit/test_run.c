@@ -83,8 +83,8 @@ static int fail_job(const int *fds, size_t n_fds, const void *args, size_t args_
 }
 
 /* Looks for descriptors beyond standard input, output, error and its own. */
-static int descriptors_job(const int *fds, size_t n_fds, const void *args, size_t args_size, void *reply,
-			   size_t reply_size, struct mw_error *e)
+static int descriptors_job(const int *fds, size_t n_fds, const void *args, size_t args_size,
+			   void *reply, size_t reply_size, struct mw_error *e)
 {
 	int n = 0;
 	for (int fd = 3; fd < 1024; fd++)
@@ -310,7 +310,7 @@ static void a_server_without_free_descriptors_says_so_and_goes_on(void **state)
 		assert_int_equal(result.outcome, RUN_FAILED);
 		assert_int_equal(result.error.code, -EMFILE);
 	}
-	if (prlimit(run_server_pid(server), RLIMIT_NOFILE, &old, NULL) == 0) { /* takes a privilege */
+	if (prlimit(run_server_pid(server), RLIMIT_NOFILE, &old, NULL) == 0) { /* as root */
 		struct run_result result;
 		assert_int_equal(run_server_submit(server, SUM, fds, 2, NULL, 0, 9), 0);
 		assert_int_equal(receive(server, &result), 1);
@@ -350,7 +350,8 @@ static void a_dead_server_loses_no_ticket(void **state)
 	assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
 	run_one(server, SUM);
 	for (uint64_t i = 0; i < 5; i++)
-		assert_int_equal(run_server_submit(server, PATIENT, &pipe_fds[1], 1, NULL, 0, i), 0);
+		assert_int_equal(run_server_submit(server, PATIENT, &pipe_fds[1], 1, NULL, 0, i),
+				 0);
 	close(pipe_fds[1]);
 	while (!has_children(run_server_pid(server)))
 		usleep(1000);
@@ -398,7 +399,8 @@ static void stopping_kills_what_still_runs(void **state)
 	int pipe_fds[2];
 	assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
 	for (uint64_t i = 0; i < 6; i++)
-		assert_int_equal(run_server_submit(server, PATIENT, &pipe_fds[1], 1, NULL, 0, i), 0);
+		assert_int_equal(run_server_submit(server, PATIENT, &pipe_fds[1], 1, NULL, 0, i),
+				 0);
 	close(pipe_fds[1]);
 	while (!has_children(pid))
 		usleep(1000);
