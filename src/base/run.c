@@ -14,6 +14,11 @@
  * room in the socket, so a caller who does not read cannot stop the server from keeping deadlines)
  * -> FREE.
  *
+ * A child whose time is over is killed, but one that waits for a file of a FUSE server may be
+ * beyond the reach of a kill until that server answers. It is left behind then: its slot gets a new
+ * area, and it is reaped whenever it ends. Of these there are few at most; with more the server
+ * waits.
+ *
  * Death: the child is bound to the server and the server to the caller by PR_SET_PDEATHSIG; the
  * server also ends when the socket hangs up. Signals from the terminal are ignored by server and
  * children; the caller decides what they mean.
@@ -42,6 +47,8 @@
 
 #define OUTSTANDING_MAX (RUN_PARALLEL + RUN_QUEUE_MAX)
 #define STOP_MS         2000
+#define KILL_MS         100 /* for a killed child to end; what takes longer is left behind */
+#define LEFT_MAX        16
 
 /* ---- one child, for the server and for run_isolated() ---------------------------------------- */
 
@@ -150,6 +157,14 @@ static void kill_and_reap(pid_t pid)
 	kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
+}
+
+/* Kills a child; false if it has not ended by the time it should. */
+static bool kill_within(pid_t pid, int pidfd)
+{
+	struct pollfd fd = {.fd = pidfd, .events = POLLIN};
+	kill(pid, SIGKILL);
+	return poll(&fd, 1, KILL_MS) == 1 && waitpid(pid, NULL, WNOHANG) == pid;
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -268,6 +283,8 @@ struct service {
 	int socket;
 	struct request request;
 	struct slot slots[RUN_PARALLEL];
+	pid_t left[LEFT_MAX]; /* killed, but not ended yet */
+	size_t n_left;
 };
 
 static _Noreturn void run_child(const struct service *service, const struct slot *slot,
@@ -364,14 +381,36 @@ static int fill_slot(struct service *service, struct slot *slot)
 	return 0;
 }
 
+static void reap_left(struct service *service)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < service->n_left; i++) {
+		if (waitpid(service->left[i], NULL, WNOHANG) == 0)
+			service->left[n++] = service->left[i];
+	}
+	service->n_left = n;
+}
+
+/* The child may still write to its area when it wakes up: nobody else must use that one. */
+static void leave_behind(struct service *service, struct slot *slot)
+{
+	struct area *fresh = service->n_left < LEFT_MAX ? area_new(RUN_REPLY_MAX) : NULL;
+	if (!fresh) {
+		kill_and_reap(slot->pid);
+		return;
+	}
+	service->left[service->n_left++] = slot->pid;
+	area_free(slot->area, RUN_REPLY_MAX);
+	slot->area = fresh;
+}
+
 /* The child has ended, or its time has. */
-static void end_slot(struct slot *slot)
+static void end_slot(struct service *service, struct slot *slot)
 {
 	int status = 0;
-	pid_t r = waitpid(slot->pid, &status, WNOHANG);
-	bool overdue = r == 0;
-	if (overdue)
-		kill_and_reap(slot->pid);
+	bool overdue = waitpid(slot->pid, &status, WNOHANG) == 0;
+	if (overdue && !kill_within(slot->pid, slot->pidfd))
+		leave_behind(service, slot);
 	close(slot->pidfd);
 	slot->pidfd = -1;
 	struct ending ending;
@@ -420,11 +459,12 @@ static int prepare_poll(const struct service *service, struct pollfd *fds)
 static int serve(struct service *service, const struct pollfd *fds)
 {
 	int r = 0;
+	reap_left(service);
 	for (size_t i = 0; r == 0 && i < RUN_PARALLEL; i++) {
 		struct slot *slot = &service->slots[i];
 		if (slot->state == SLOT_RUNNING &&
 		    (fds[1 + i].revents || ms_until(slot->deadline) == 0))
-			end_slot(slot);
+			end_slot(service, slot);
 		if (slot->state == SLOT_FINISHED)
 			r = send_slot(service, slot);
 		if (r == 0 && slot->state == SLOT_FREE && fds[0].revents & POLLIN)
@@ -446,7 +486,7 @@ static void serve_until_hang_up(struct service *service)
 	}
 	for (size_t i = 0; i < RUN_PARALLEL; i++) {
 		if (service->slots[i].state == SLOT_RUNNING)
-			kill_and_reap(service->slots[i].pid);
+			kill_within(service->slots[i].pid, service->slots[i].pidfd);
 	}
 }
 
@@ -703,7 +743,10 @@ static _Noreturn void isolated_main(int (*fn)(void *context, struct mw_error *e)
 	_exit(0);
 }
 
-/* Waits for the child; true if its deadline came first and it was killed. */
+/*
+ * Waits for the child; true if its deadline came first and it was killed. One that cannot be killed
+ * yet is left to whoever reaps our children after us.
+ */
 static bool wait_for_child(pid_t pid, unsigned deadline_ms, int *ret_status)
 {
 	_cleanup_close_ int pidfd = deadline_ms ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
@@ -715,7 +758,7 @@ static bool wait_for_child(pid_t pid, unsigned deadline_ms, int *ret_status)
 			r = poll(&fd, 1, ms_until(deadline));
 		while (r < 0 && errno == EINTR);
 		if (r == 0) {
-			kill_and_reap(pid);
+			kill_within(pid, pidfd);
 			return true;
 		}
 	}

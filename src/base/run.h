@@ -76,10 +76,12 @@ void run_server_stop(struct run_server *server);
 int run_server_fd(const struct run_server *server);
 pid_t run_server_pid(const struct run_server *server);
 /*
- * Hands a job over. The descriptors are duplicated: the caller keeps and closes its own, at once if
- * it likes. `ticket` is any number; it comes back with the result. 0, -EAGAIN when too much waits
- * already (receive first), -EPIPE when the server is dead, -EINVAL, or another -errno; the job was
- * not taken then and no result will come.
+ * Hands a job over. No descriptors of FUSE or network files: to close one can block for ever, here
+ * and in the server; a helper that opens, reads and closes by itself is for those. The descriptors
+ * are duplicated: the caller keeps and closes its own, at once if it likes. `ticket` is any number;
+ * it comes back with the result. 0, -EAGAIN when too much waits already (receive first), -EPIPE
+ * when the server is dead, -EINVAL, or another -errno; the job was not taken then and no result
+ * will come.
  */
 int run_server_submit(struct run_server *server, size_t job, const int *fds, size_t n_fds,
 		      const void *args, size_t args_size, uint64_t ticket);

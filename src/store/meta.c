@@ -173,7 +173,7 @@ int meta_merge(struct meta *meta, const struct meta *about)
 	if (about->file_size)
 		meta->file_size = about->file_size;
 	int r = about->segments.n ? replace_segments(meta, about) : 0;
-	for (size_t i = about->paths.n; r == 0 && i > 0; i--) /* the newest last: it will be first */
+	for (size_t i = about->paths.n; r == 0 && i > 0; i--) /* newest last: it will be first */
 		r = meta_add_path(meta, about->paths.items[i - 1]);
 	for (size_t i = 0; i < STORE_N_PARTS; i++) {
 		if (about->failures[i].reason != MW_REASON_NONE)
