@@ -201,9 +201,9 @@ static int send_request(int socket, struct request *request, const int *fds)
 	union control control = {};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 	if (request->n_fds) {
+		struct cmsghdr *rights = &control.align;
 		message.msg_control = control.bytes;
 		message.msg_controllen = CMSG_SPACE(request->n_fds * sizeof(int));
-		struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
 		rights->cmsg_level = SOL_SOCKET;
 		rights->cmsg_type = SCM_RIGHTS;
 		rights->cmsg_len = CMSG_LEN(request->n_fds * sizeof(int));
@@ -522,7 +522,8 @@ static _Noreturn void server_main(const struct run_job *jobs, int socket, pid_t 
 	if (getppid() != parent)
 		_exit(0);
 	reset_signals();
-	*service = (struct service){.jobs = jobs, .pid = getpid()};
+	service->jobs = jobs;
+	service->pid = getpid();
 	service->socket = close_inherited(socket);
 	if (service->socket < 0)
 		_exit(1);
@@ -550,8 +551,6 @@ struct run_server {
 	struct response response;
 };
 
-DEFINE_CLEANUP(struct run_server *, run_server_stop)
-
 static int check_jobs(const struct run_job *jobs, size_t n_jobs, struct mw_error *e)
 {
 	for (size_t i = 0; i < n_jobs; i++) {
@@ -561,16 +560,9 @@ static int check_jobs(const struct run_job *jobs, size_t n_jobs, struct mw_error
 	return 0;
 }
 
-int run_server_start(const struct run_job *jobs, size_t n_jobs, struct run_server **ret,
-		     struct mw_error *e)
+/* Forks the server, with a socket between it and us. */
+static int start_server(struct run_server *server, struct mw_error *e)
 {
-	int r = check_jobs(jobs, n_jobs, e);
-	if (r < 0)
-		return r;
-	_cleanup_(cleanup_run_server_stop) struct run_server *server = calloc(1, sizeof *server);
-	if (!server)
-		return error_set(e, -ENOMEM, "no memory for the fork server");
-	*server = (struct run_server){.jobs = jobs, .n_jobs = n_jobs, .socket = -1};
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return error_errno(e, -errno, "cannot make a socket for the fork server");
@@ -582,10 +574,30 @@ int run_server_start(const struct run_job *jobs, size_t n_jobs, struct run_serve
 	pid_t parent = getpid();
 	server->pid = fork();
 	if (server->pid == 0)
-		server_main(jobs, other, parent);
+		server_main(server->jobs, other, parent);
 	if (server->pid < 0)
 		return error_errno(e, -errno, "cannot start the fork server");
-	*ret = take_ptr(server);
+	return 0;
+}
+
+int run_server_start(const struct run_job *jobs, size_t n_jobs, struct run_server **ret,
+		     struct mw_error *e)
+{
+	int r = check_jobs(jobs, n_jobs, e);
+	if (r < 0)
+		return r;
+	struct run_server *server = calloc(1, sizeof *server);
+	if (!server)
+		return error_set(e, -ENOMEM, "no memory for the fork server");
+	server->jobs = jobs;
+	server->n_jobs = n_jobs;
+	server->socket = -1;
+	r = start_server(server, e);
+	if (r < 0) {
+		run_server_stop(server);
+		return r;
+	}
+	*ret = server;
 	return 0;
 }
 

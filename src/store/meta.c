@@ -390,13 +390,17 @@ static int read_path(struct line *line, struct meta *meta)
 		if (strcmp(*other, path) == 0)
 			return -EBADMSG;
 	}
-	_cleanup_free_ char *copy = n ? strdup(path) : NULL;
-	if (!copy)
-		return n ? -ENOMEM : -EBADMSG;
-	int r = vec_push(&meta->paths, copy);
-	if (r == 0)
-		copy = NULL;
-	return r;
+	if (n == 0)
+		return -EBADMSG;
+	int r = vec_reserve(&meta->paths, META_PATHS_MAX);
+	if (r < 0)
+		return r;
+	char **slot = &meta->paths.items[meta->paths.n];
+	*slot = strdup(path);
+	if (!*slot)
+		return -ENOMEM;
+	meta->paths.n++;
+	return 0;
 }
 
 static bool source_is_plain(const char *text, size_t n)

@@ -157,7 +157,7 @@ int root_add_bytes(const struct root *root, int64_t change)
 	int r = wait_for_lock(root, LOCK_ACCOUNT, F_WRLCK);
 	if (r < 0)
 		return r;
-	uint64_t bytes;
+	uint64_t bytes = 0;
 	r = root_bytes(root, &bytes);
 	if (r == 0 && bytes != ROOT_BYTES_UNKNOWN) {
 		uint64_t less = change < 0 ? MIN(bytes, -(uint64_t)change) : 0;
