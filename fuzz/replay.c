@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Runs a harness over the files of a directory, without a fuzzer: what was found once stays tested.
- */
+/* Runs a harness over the files of a directory, without a fuzzer: what was found once stays tested. */
 #include "base/cleanup.h"
 #include "base/io.h"
 
