@@ -28,6 +28,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -47,7 +48,7 @@ struct area {
 	uint32_t finished; /* the function returned */
 	int32_t value;
 	struct mw_error error;
-	uint8_t reply[]; /* up to RUN_REPLY_MAX */
+	_Alignas(max_align_t) uint8_t reply[]; /* up to RUN_REPLY_MAX */
 };
 
 static struct area *area_new(size_t reply_size)
@@ -157,7 +158,7 @@ struct request {
 	uint32_t args_size;
 	uint32_t n_fds;
 	uint32_t unused;
-	uint8_t args[RUN_ARGS_MAX];
+	_Alignas(max_align_t) uint8_t args[RUN_ARGS_MAX];
 };
 
 struct response {
@@ -166,7 +167,7 @@ struct response {
 	int32_t value;
 	struct mw_error error;
 	uint32_t reply_size;
-	uint8_t reply[RUN_REPLY_MAX];
+	_Alignas(max_align_t) uint8_t reply[RUN_REPLY_MAX];
 };
 
 #define REQUEST_HEAD  offsetof(struct request, args)

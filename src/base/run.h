@@ -38,8 +38,9 @@ enum run_outcome {
 
 /*
  * One kind of work. The function runs in the sandbox; it owns nothing and need not release anything.
- * `fds` are open for as long as it runs. `reply` is zeroed and has reply_size bytes; what it puts
- * there is foreign to the caller, who must check it like any foreign bytes.
+ * `fds` are open for as long as it runs. `args` and `reply` are aligned for any type. `reply` is zeroed
+ * and has reply_size bytes; what it puts there is foreign to the caller, who must check it like any
+ * foreign bytes.
  */
 struct run_job {
 	const char *name; /* the child's process name, cut at 15 bytes; static */

@@ -17,6 +17,7 @@
 #define PAGE         4096
 /* No function of the kernel is longer. */
 #define FUNCTION_MAX (1 << 20)
+#define END_OF_TEXT  UINT32_MAX
 
 /*
  *	functions  start size name module, ascending, one for each address
@@ -119,7 +120,7 @@ static bool is_text(char type)
 /* One line, as long as they are not sorted. */
 struct entry {
 	uint64_t address;
-	uint32_t name; /* 0: an end, not a name */
+	uint32_t name; /* 0: an end, not a name; END_OF_TEXT: nor is anything else that starts there */
 	uint16_t module;
 	char type;
 };
@@ -175,10 +176,10 @@ static bool ends_with(struct text text, const char *end)
 /* Labels of the linker script: where a part of the text begins or ends. */
 static bool is_marker(struct text name)
 {
-	static const char *const markers[] = {"_text",       "_stext",      "_etext",
-					      "_sinittext",  "_einittext",  "_sexittext",
-					      "_eexittext",  "_end",        "__init_begin",
-					      "__init_end",  "__inittext_begin", "__inittext_end"};
+	static const char *const markers[] = {"_text",      "_stext",           "_sinittext",
+					      "_einittext", "_sexittext",       "_eexittext",
+					      "_end",       "__init_begin",     "__init_end",
+					      "__inittext_begin", "__inittext_end"};
 	if (name.p[0] != '_')
 		return false;
 	if (ends_with(name, "_text_start") || ends_with(name, "_text_end"))
@@ -190,15 +191,25 @@ static bool is_marker(struct text name)
 	return false;
 }
 
+/* Of the assembler, not of anybody: $a, $d, $x in the kallsyms of ARM, .L labels. */
+static bool is_mapping_symbol(struct text name)
+{
+	return name.p[0] == '$' || (name.n > 1 && name.p[0] == '.' && name.p[1] == 'L');
+}
+
 static int add_line(struct builder *b, const struct line *line, uint16_t *module)
 {
+	if (is_mapping_symbol(line->name))
+		return 0;
 	int r = module_number(b->symbols, line->module, module);
 	if (r < 0)
 		return r;
 	struct entry entry = {.address = line->address, .module = *module, .type = line->type};
 	if (is_text(line->type)) {
 		b->has_address = b->has_address || line->address;
-		if (!is_marker(line->name))
+		if (line->name.n == 6 && memcmp(line->name.p, "_etext", 6) == 0)
+			entry.name = END_OF_TEXT;
+		else if (!is_marker(line->name))
 			entry.name = add_text(b->symbols, line->name);
 	}
 	r = vec_push(&b->entries, entry);
@@ -229,6 +240,8 @@ static const struct entry *best_of(const struct entry *const *group, size_t n)
 {
 	const struct entry *best = NULL;
 	for (size_t i = 0; i < n; i++) {
+		if (group[i]->name == END_OF_TEXT)
+			return NULL;
 		if (group[i]->name && (!best || rank_of(group[i]) < rank_of(best)))
 			best = group[i];
 	}

@@ -59,7 +59,7 @@ static int spin_job(const int *fds, size_t n_fds, const void *args, size_t args_
 static int crash_job(const int *fds, size_t n_fds, const void *args, size_t args_size, void *reply,
 		     size_t reply_size, struct mw_error *e)
 {
-	*(volatile int *)(uintptr_t)(getpid() & 0xfff) = 1;
+	*(volatile int *)(uintptr_t)((getpid() & 0xff0) | 0x10) = 1;
 	return 0;
 }
 

@@ -224,7 +224,7 @@ static void a_spinning_child_ends_when_its_cpu_time_is_used_up(void **state)
 
 static int write_out_of_bounds(void *context, struct mw_error *e)
 {
-	*(volatile int *)(uintptr_t)(getpid() & 0xfff) = 1; /* the first page is never mapped */
+	*(volatile int *)(uintptr_t)((getpid() & 0xff0) | 0x10) = 1; /* the first page is never mapped */
 	return 0;
 }
 
