@@ -102,6 +102,15 @@ static void search_range(struct search *search, uint64_t offset, uint64_t size, 
 		search->go = by8.go;
 }
 
+int source_build_id(const struct source *source, uint64_t offset, uint64_t size, uint64_t align,
+		    bool swap, struct mw_file_id *ret)
+{
+	struct search search = {.source = source, .swap = swap};
+	search_range(&search, offset, size, align);
+	*ret = search.gnu.kind ? search.gnu : search.go;
+	return ret->kind != MW_FILE_ID_NONE;
+}
+
 struct range {
 	uint64_t offset;
 	uint64_t size;
@@ -143,9 +152,9 @@ static int search_segments(struct search *search, const struct elf *elf)
 static int search_sections(struct search *search, struct elf *elf)
 {
 	range_list ranges = {};
-	int r = 0;
-	if (elf_load_sections(elf, NULL) < 0)
-		return 0;
+	int r = elf_load_sections(elf, NULL);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
 	vec_foreach(s, &elf->sections) {
 		if (s->type == SHT_NOTE && !(s->flags & SHF_COMPRESSED) && r == 0)
 			r = vec_push(&ranges, (struct range){s->offset, s->size, s->align});

@@ -50,6 +50,9 @@ struct elf_identity {
 
 /* Fills everything from an open view. Fails only if the file cannot be read. */
 int elf_identify(struct elf *elf, struct elf_identity *ret, struct mw_error *e);
+/* The GNU build ID in a range of notes, or else the Go build ID. 1: found, 0: neither. */
+int source_build_id(const struct source *source, uint64_t offset, uint64_t size, uint64_t align,
+		    bool swap, struct mw_file_id *ret);
 /* The HTLHASH id of any bytes. */
 int source_htlhash(const struct source *source, struct mw_file_id *ret);
 

@@ -28,15 +28,31 @@ uint64_t gsym_splits_find(const struct gsym_splits *splits, uint64_t address)
 	return splits->list.items[low].start;
 }
 
-/* What is being written: names first, because everything behind them depends on their size. */
+#define INFO_SIZE  16 /* size, name, and the end of the list of optional data */
+#define FILES_SIZE 12 /* one entry, number 0, which stands for no file */
+
+/* What is being written, and where each part of it lies. */
 struct writer {
 	const struct gsym_function *functions;
 	size_t n;
 	uint64_t limit;
-	struct buffer strings;
-	uint32_t *names; /* of each function, its place in the strings */
+	struct buffer *out;
+	uint8_t offset_size;
+	uint64_t base;
+	uint64_t info_offsets;
+	uint64_t files;
+	uint64_t strings;
+	uint64_t strings_size;
+	uint64_t infos;
+	uint32_t *names;         /* of each function, its place in the strings */
 	struct hash_index known; /* entries: numbers of functions whose name is there */
 };
+
+static void writer_deinit(struct writer *w)
+{
+	free(w->names);
+	hash_index_deinit(&w->known);
+}
 
 static bool has_same_name(const void *context, uint32_t entry, const void *key)
 {
@@ -55,32 +71,26 @@ static int add_name(struct writer *w, uint32_t i)
 		return 0;
 	}
 	size_t size = strlen(name) + 1;
-	if (w->strings.n > w->limit || size > w->limit - w->strings.n)
+	if (w->out->n > w->limit || size > w->limit - w->out->n)
 		return -EFBIG;
-	w->names[i] = (uint32_t)w->strings.n;
-	buffer_bytes(&w->strings, name, size);
-	return w->strings.failed ? -ENOMEM : hash_index_add(&w->known, hash, i);
+	w->names[i] = (uint32_t)(w->out->n - w->strings);
+	buffer_bytes(w->out, name, size);
+	return w->out->failed ? -ENOMEM : hash_index_add(&w->known, hash, i);
 }
 
 static int add_names(struct writer *w)
 {
-	buffer_u8(&w->strings, 0); /* number 0 is the empty string */
+	buffer_u8(w->out, 0); /* number 0 is the empty string */
 	w->names = malloc((w->n + 1) * sizeof *w->names);
-	if (!w->names || w->strings.failed)
+	if (!w->names || w->out->failed)
 		return -ENOMEM;
 	for (size_t i = 0; i < w->n; i++) {
 		int r = add_name(w, (uint32_t)i);
 		if (r < 0)
 			return r;
 	}
+	w->strings_size = w->out->n - w->strings;
 	return 0;
-}
-
-static void writer_deinit(struct writer *w)
-{
-	buffer_deinit(&w->strings);
-	free(w->names);
-	hash_index_deinit(&w->known);
 }
 
 static int check_functions(const struct gsym_function *functions, size_t n)
@@ -102,66 +112,47 @@ static uint8_t offset_size_for(uint64_t largest)
 	return largest <= UINT8_MAX ? 1 : largest <= UINT16_MAX ? 2 : largest <= UINT32_MAX ? 4 : 8;
 }
 
-/* Where each part lies. */
-struct layout {
-	uint8_t offset_size;
-	uint64_t base;
-	uint64_t infos;   /* the table of offsets of function infos */
-	uint64_t files;
-	uint64_t strings;
-	uint64_t functions;
-	uint64_t size;
-};
-
-#define INFO_SIZE  16 /* size, name, and the end of the list of optional data */
-#define FILES_SIZE 12 /* one entry, number 0, which stands for no file */
-
-static struct layout lay_out(const struct writer *w)
+/* The parts before the strings, whose size alone is not known beforehand. */
+static void lay_out(struct writer *w)
 {
-	struct layout l = {.base = w->n ? w->functions[0].start : 0};
-	l.offset_size = offset_size_for(w->n ? w->functions[w->n - 1].start - l.base : 0);
-	l.infos = (GSYM_HEADER_SIZE + (uint64_t)w->n * l.offset_size + 3) & ~UINT64_C(3);
-	l.files = l.infos + (uint64_t)w->n * 4;
-	l.strings = l.files + FILES_SIZE;
-	l.functions = (l.strings + w->strings.n + 3) & ~UINT64_C(3);
-	l.size = l.functions + (uint64_t)w->n * INFO_SIZE;
-	return l;
+	w->base = w->n ? w->functions[0].start : 0;
+	w->offset_size = offset_size_for(w->n ? w->functions[w->n - 1].start - w->base : 0);
+	w->info_offsets = (GSYM_HEADER_SIZE + (uint64_t)w->n * w->offset_size + 3) & ~UINT64_C(3);
+	w->files = w->info_offsets + (uint64_t)w->n * 4;
+	w->strings = w->files + FILES_SIZE;
 }
 
-static void write_header(const struct writer *w, const struct layout *l,
-			 const struct mw_file_id *id, struct buffer *out)
+static void write_header(struct writer *w, const struct mw_file_id *id)
 {
-	uint8_t uuid_size = id ? (uint8_t)MIN(id->size, GSYM_UUID_MAX) : 0;
-	uint8_t uuid[GSYM_UUID_MAX] = {};
+	struct buffer header = {.data = w->out->data, .capacity = GSYM_HEADER_SIZE};
+	buffer_u32(&header, GSYM_MAGIC);
+	buffer_u16(&header, GSYM_VERSION);
+	buffer_u8(&header, w->offset_size);
+	buffer_u8(&header, id ? (uint8_t)MIN(id->size, GSYM_UUID_MAX) : 0);
+	buffer_u64(&header, w->base);
+	buffer_u32(&header, (uint32_t)w->n);
+	buffer_u32(&header, (uint32_t)w->strings);
+	buffer_u32(&header, (uint32_t)w->strings_size);
 	if (id)
-		memcpy(uuid, id->bytes, uuid_size);
-	buffer_u32(out, GSYM_MAGIC);
-	buffer_u16(out, GSYM_VERSION);
-	buffer_u8(out, l->offset_size);
-	buffer_u8(out, uuid_size);
-	buffer_u64(out, l->base);
-	buffer_u32(out, (uint32_t)w->n);
-	buffer_u32(out, (uint32_t)l->strings);
-	buffer_u32(out, (uint32_t)w->strings.n);
-	buffer_bytes(out, uuid, sizeof uuid);
+		buffer_bytes(&header, id->bytes, MIN(id->size, GSYM_UUID_MAX));
 }
 
 /* The tables are filled in place: a call per number would cost more than all the rest. */
-static void write_tables(const struct writer *w, const struct layout *l, uint8_t *out)
+static void write_tables(struct writer *w)
 {
+	uint8_t *out = w->out->data;
 	for (size_t i = 0; i < w->n; i++) {
 		const struct gsym_function *f = &w->functions[i];
-		uint64_t offset = f->start - l->base;
-		uint32_t info_at = (uint32_t)(l->functions + i * INFO_SIZE);
+		uint64_t offset = f->start - w->base;
+		uint32_t info_at = (uint32_t)(w->infos + i * INFO_SIZE);
 		uint32_t info[] = {(uint32_t)(f->end - f->start), w->names[i], 0, 0};
 		/* Little endian: the low bytes come first. */
-		memcpy(out + GSYM_HEADER_SIZE + i * l->offset_size, &offset, l->offset_size);
-		memcpy(out + l->infos + i * 4, &info_at, sizeof info_at);
+		memcpy(out + GSYM_HEADER_SIZE + i * w->offset_size, &offset, w->offset_size);
+		memcpy(out + w->info_offsets + i * 4, &info_at, sizeof info_at);
 		memcpy(out + info_at, info, sizeof info);
 	}
 	uint32_t n_files = 1;
-	memcpy(out + l->files, &n_files, sizeof n_files);
-	memcpy(out + l->strings, w->strings.data, w->strings.n);
+	memcpy(out + w->files, &n_files, sizeof n_files);
 }
 
 static int list_splits(const struct writer *w, struct gsym_splits *splits)
@@ -177,30 +168,39 @@ static int list_splits(const struct writer *w, struct gsym_splits *splits)
 	return 0;
 }
 
-static int write_all(struct writer *w, const struct mw_file_id *id, struct buffer *ret,
-		     struct gsym_splits *splits)
+static int write_all(struct writer *w, const struct mw_file_id *id)
 {
-	int r = add_names(w);
+	lay_out(w);
+	if (w->strings + (uint64_t)w->n * INFO_SIZE > w->limit)
+		return -EFBIG;
+	buffer_extend(w->out, w->strings);
+	int r = w->out->failed ? -ENOMEM : add_names(w);
 	if (r < 0)
 		return r;
-	struct layout l = lay_out(w);
-	if (l.size > w->limit)
+	buffer_align(w->out, 4);
+	w->infos = w->out->n;
+	if (w->infos + (uint64_t)w->n * INFO_SIZE > w->limit)
 		return -EFBIG;
-	write_header(w, &l, id, ret);
-	buffer_extend(ret, l.size - GSYM_HEADER_SIZE);
-	if (ret->failed)
+	buffer_extend(w->out, w->n * INFO_SIZE);
+	if (w->out->failed)
 		return -ENOMEM;
-	write_tables(w, &l, ret->data);
-	return splits ? list_splits(w, splits) : 0;
+	write_header(w, id);
+	write_tables(w);
+	return 0;
 }
 
 int gsym_write(const struct gsym_function *functions, size_t n, const struct mw_file_id *id,
 	       uint64_t limit, struct buffer *ret, struct gsym_splits *splits, struct mw_error *e)
 {
-	struct writer w = {.functions = functions, .n = n, .limit = MIN(limit, UINT32_MAX)};
+	struct writer w = {.functions = functions,
+			   .n = n,
+			   .limit = MIN(limit, UINT32_MAX),
+			   .out = ret};
 	int r = check_functions(functions, n);
 	if (r == 0)
-		r = write_all(&w, id, ret, splits);
+		r = write_all(&w, id);
+	if (r == 0 && splits)
+		r = list_splits(&w, splits);
 	writer_deinit(&w);
 	switch (r) {
 	case -EFBIG:

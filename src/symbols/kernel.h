@@ -5,9 +5,11 @@
  *	ffffffff81000000 T _stext
  *	ffffffffc0203000 t ftrace_trampoline	[__builtin__ftrace]
  *
- * kallsyms has no sizes. A function ends where the next symbol starts, of whatever type, but a name
- * never reaches over the end of the text it is in: markers such as _etext are bounds without a name,
- * and the last symbol of a module ends with its module (or its page, if nothing says where that is).
+ * kallsyms has no sizes. A function ends where the next symbol of the same module starts; markers
+ * such as _etext are such ends, but no names. The last function of a module or of the kernel, and
+ * one that is far from the next, ends with its page at the latest: what lies behind may be anybody's
+ * code, and no name is better than a wrong one. (/proc/modules does not help: since Linux 6.4 its
+ * sizes count memory that lies elsewhere.)
  */
 #ifndef SYMBOLS_KERNEL_H
 #define SYMBOLS_KERNEL_H
@@ -18,19 +20,20 @@ struct kernel_symbols;
 
 struct kernel_symbol {
 	const char *name;   /* valid as long as the table */
-	const char *module; /* NULL for the kernel itself; "bpf" and "__builtin__..." are modules, too */
+	const char *module; /* NULL for the kernel; "bpf" and "__builtin__..." are modules, too */
 	uint64_t start;
 	uint64_t end;
 };
 
 /*
- * From `proc/kallsyms` and `proc/modules` (which may be missing) below an open directory, "/" in
- * life, a dumped tree in tests. -EPERM if the kernel hides its addresses: all are zero.
+ * From `proc/kallsyms` below an open directory, "/" in life, a dumped tree in tests. -EPERM if the
+ * kernel hides its addresses: all are zero. -ENODATA if there are no functions in it.
  */
 int kernel_symbols_open(int root, struct kernel_symbols **ret, struct mw_error *e);
-/* From text; modules may be NULL. The text is not kept. */
-int kernel_symbols_parse(const char *kallsyms, size_t size, const char *modules,
-			 struct kernel_symbols **ret, struct mw_error *e);
+/* From the text of such a file, which is not kept. */
+int kernel_symbols_parse(const char *text, size_t size, struct kernel_symbols **ret,
+			 struct mw_error *e);
+/* Takes NULL. */
 void kernel_symbols_close(struct kernel_symbols *symbols);
 
 /* 1: found; 0: no function there. */

@@ -259,9 +259,10 @@ static void a_write_that_fails_is_an_error(void **state)
 static void one_line_per_record_whatever_names_hold(void **state)
 {
 	_cleanup_(cleanup_profile_free) struct profile *p = build_empty();
-	const char *const nasty[] = {"a\nb",      "c\rd",	 "\x1b[31mred", "e\xe2\x80\xa8" "f",
-				     "g\xc2\x85h", "bad\xff\xfe", "\xc0\x8a",	 "tab\there",
-				     "\xed\xa0\x80", "\xf4\x90\x80\x80", "i;j\xe2\x80\xaek"};
+	const char *const nasty[] = {"a\nb",	      "c\rd",		  "\x1b[31mred",
+				     "e\xe2\x80\xa8g", "g\xc2\x85h",	  "bad\xff\xfe",
+				     "\xc0\x8a",	      "tab\there",	  "\xed\xa0\x80",
+				     "\xf4\x90\x80\x80", "i;j\xe2\x80\xaek"};
 	for (unsigned i = 0; i < ARRAY_SIZE(nasty); i++) {
 		uint32_t f = build_file(p, nasty[i], NULL, MW_REASON_FILE_GONE);
 		build_samples(p, nasty[i], 1, 0, 1, FRAMES(FRAME_OF_FILE(f, i), FRAME_OF_FILE(f, 99)));
