@@ -110,6 +110,11 @@ int report_parse_sort(const char *text, struct report_options *options, struct m
 
 /* ---- labels of samples and frames ------------------------------------------------------------ */
 
+static bool shows_children(const struct report *r)
+{
+	return r->options.call_graph && !r->options.no_children;
+}
+
 static bool wants(const struct report *r, uint8_t key)
 {
 	return memchr(r->options.keys, key, r->options.n_keys);
@@ -214,12 +219,27 @@ static int group_of(struct report *r, const struct profile_sample *s, uint32_t *
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static int by_group(const void *a, const void *b)
+/* By group: counts them, then puts each at its place. */
+static int order_entries(struct report *r)
 {
-	const struct entry *x = a, *y = b;
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
+	struct entry *ordered = calloc(r->entries.n + 1, sizeof *ordered);
+	size_t *place = calloc(r->groups.n + 1, sizeof *place);
+	int error = -ENOMEM;
+	if (ordered && place) {
+		vec_foreach(entry, &r->entries)
+			place[entry->group + 1]++;
+		for (size_t i = 1; i <= r->groups.n; i++)
+			place[i] += place[i - 1];
+		vec_foreach(entry, &r->entries)
+			ordered[place[entry->group]++] = *entry;
+		free(r->entries.items);
+		r->entries.items = take_ptr(ordered);
+		r->entries.capacity = r->entries.n + 1;
+		error = 0;
+	}
+	free(ordered);
+	free(place);
+	return error;
 }
 
 static int collect_entries(struct report *r)
@@ -235,9 +255,7 @@ static int collect_entries(struct report *r)
 		if (error < 0)
 			return error;
 	}
-	if (r->entries.n)
-		qsort(r->entries.items, r->entries.n, sizeof *r->entries.items, by_group);
-	return 0;
+	return order_entries(r);
 }
 
 static uint32_t label_of_node(const struct report *r, uint32_t node)
@@ -258,7 +276,7 @@ static int sum_labels(struct report *r)
 		r->label_self[label] += sums->self[node];
 		if (!node)
 			r->label_total[label] += sums->self[0];
-		else if (stack_is_outermost(r->p, r->row_of_frame, node))
+		else if (shows_children(r) && stack_is_outermost(r->p, r->row_of_frame, node))
 			r->label_total[label] += sums->total[node];
 	}
 	return 0;
@@ -280,11 +298,6 @@ static int list_nodes(struct report *r)
 			r->nodes.items[--r->label_nodes[label_of_node(r, node)]] = node;
 	}
 	return 0;
-}
-
-static bool shows_children(const struct report *r)
-{
-	return r->options.call_graph && !r->options.no_children;
 }
 
 /* Where it weighs enough for its graph to have a line. */
@@ -384,12 +397,9 @@ static int by_weight(const void *a, const void *b, void *context)
 		if (first[i] != second[i])
 			return first[i] > second[i] ? -1 : 1;
 	}
-	for (size_t i = 0; i < r->options.n_keys; i++) {
-		int order = strcmp(cell(r, x, r->options.keys[i]), cell(r, y, r->options.keys[i]));
-		if (order)
-			return order;
-	}
-	return 0;
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	return x->label < y->label ? -1 : x->label > y->label;
 }
 
 /* ---- printing -------------------------------------------------------------------------------- */
@@ -428,18 +438,19 @@ static void write_titles(const struct report *r, const size_t *widths)
 	fprintf(r->out, "\n#\n");
 }
 
-/* Writes a text, at most so many columns of it. Returns the columns. */
-static size_t write_cut(FILE *out, const char *text, size_t room)
+/* Writes a text, at most so many columns of it, filled up with blanks to a width. */
+static void write_cell(FILE *out, const char *text, size_t room, size_t width)
 {
 	size_t columns = 0;
-	for (const char *at = text; *at; columns++) {
-		if (columns == room)
-			break;
+	const char *end = text;
+	for (; *end && columns < room; columns++) {
 		do
-			fputc(*at++, out);
-		while ((*at & 0xc0) == 0x80);
+			end++;
+		while ((*end & 0xc0) == 0x80);
 	}
-	return columns;
+	fwrite_unlocked(text, 1, (size_t)(end - text), out);
+	for (; columns < MIN(width, room); columns++)
+		putc_unlocked(' ', out);
 }
 
 static void write_cells(const struct report *r, const struct row *row, const size_t *widths)
@@ -447,29 +458,25 @@ static void write_cells(const struct report *r, const struct row *row, const siz
 	size_t used = shows_children(r) ? 20 : 10;
 	size_t limit = r->options.width ? MAX(r->options.width, used + 1) : SIZE_MAX;
 	for (size_t i = 0; i < r->options.n_keys && used + 2 < limit; i++) {
-		fprintf(r->out, "  ");
+		bool last = i + 1 == r->options.n_keys;
+		fputs_unlocked("  ", r->out);
 		used += 2;
-		size_t columns = write_cut(r->out, cell(r, row, r->options.keys[i]), limit - used);
-		used += columns;
-		for (; i + 1 < r->options.n_keys && columns < widths[i] && used < limit; used++) {
-			fputc(' ', r->out);
-			columns++;
-		}
+		write_cell(r->out, cell(r, row, r->options.keys[i]), limit - used,
+			   last ? 0 : widths[i]);
+		used += widths[i];
 	}
-	fputc('\n', r->out);
+	putc_unlocked('\n', r->out);
 }
 
 static void write_row(const struct report *r, const struct row *row, const size_t *widths)
 {
 	uint64_t weight = shows_children(r) ? row->total : row->self;
-	fprintf(r->out, "  ");
+	fputs("  ", r->out);
 	if (shows_children(r)) {
-		report_write_percent(r->out, report_percent(row->total, r->weight.total), 8,
-				     r->options.colour);
-		fprintf(r->out, "  ");
+		report_write_percent(r->out, row->total, r->weight.total, 8, r->options.colour);
+		fputs("  ", r->out);
 	}
-	report_write_percent(r->out, report_percent(row->self, r->weight.total), 8,
-			     r->options.colour);
+	report_write_percent(r->out, row->self, r->weight.total, 8, r->options.colour);
 	write_cells(r, row, widths);
 	if (row->graph.calls.n)
 		report_write_graph(&row->graph, &r->labels, weight, r->weight.total,
@@ -542,6 +549,7 @@ static int prepare(struct report *r)
 		error = label_tasks(r);
 	if (error == 0)
 		error = stack_sums_init(&r->sums, r->p);
+	r->sums.leaves_only = !shows_children(r);
 	if (error == 0 && r->options.call_graph)
 		error = stack_sums_init(&r->scratch, r->p);
 	if (error == 0 && r->options.call_graph)
