@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# usage: fuzz.sh BUILD-DIR. Runs each harness (fuzz/fuzz_NAME.c) for FUZZ_SECONDS, as many at once as
+# usage: fuzz.sh BUILD-DIR. Runs each harness (fuzz/NAME.c) for FUZZ_SECONDS, as many at once as
 # there are CPUs, from its corpus in fuzz/corpus/NAME. New inputs stay in BUILD-DIR/corpus, what makes
 # a harness fail is kept in BUILD-DIR/findings.
 set -u
@@ -13,7 +13,7 @@ mkdir -p "$build/findings"
 shopt -s nullglob
 harnesses=()
 for file in "$build"/fuzz/fuzz_*; do
-	[ -f "$file" ] && [ -x "$file" ] && harnesses+=("$file")
+	[ -f "$file" ] && [ -x "$file" ] && [ "${file##*/}" != fuzz_seeds ] && harnesses+=("$file")
 done
 [ ${#harnesses[@]} -gt 0 ] || { echo "fuzz: there is no harness in $build/fuzz" >&2; exit 1; }
 
@@ -21,6 +21,7 @@ fuzz() { # HARNESS
 	local name=${1##*/fuzz_} seeds=()
 	mkdir -p "$build/corpus/$name"
 	[ -d "fuzz/corpus/$name" ] && seeds=("fuzz/corpus/$name")
+	[ -f "fuzz/$name.dict" ] && seeds+=("-dict=fuzz/$name.dict")
 	if "$1" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
 		-artifact_prefix="$build/findings/$name-" "$build/corpus/$name" "${seeds[@]}" \
 		>"$build/findings/$name.log" 2>&1 </dev/null; then

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "content/content.h"
+#include "content/debug_files.h"
 #include "space/snapshot.h"
 #include "symbols/extract.h"
 
@@ -41,11 +42,15 @@ struct entry {
 	struct store_writer writer;    /* while extracting */
 };
 
+/* Numbers to entries, NO_ENTRY between. */
+typedef VEC(uint32_t) entry_list;
+
 struct first_sight {
 	struct first_sight_options o;
 	VEC(struct entry *) entries; /* owned */
 	struct hash_index by_key;
-	VEC(uint32_t) by_number; /* sampler's number to entry, NO_ENTRY between */
+	entry_list by_number; /* sampler's number to entry */
+	entry_list by_file;   /* profile's number to entry */
 	VEC(uint32_t) waiting;	 /* entries with something to do: WAITING, OPEN, IDENTIFIED */
 	size_t n_pins;
 	size_t unfinished;
@@ -63,7 +68,8 @@ static int job_identity(const int *fds, size_t n_fds, const void *args, size_t a
 static int job_names(const int *fds, size_t n_fds, const void *args, size_t args_size, void *reply,
 		     size_t reply_size, struct mw_error *e)
 {
-	return extract_names(fds[0], fds[1], reply, e);
+	/* The file, the table to be written, and what may be its debug files. */
+	return extract_names(fds[0], fds + 2, n_fds - 2, fds[1], reply, e);
 }
 
 enum job {
@@ -128,6 +134,7 @@ void first_sight_free(struct first_sight *f)
 	}
 	vec_deinit(&f->entries);
 	vec_deinit(&f->by_number);
+	vec_deinit(&f->by_file);
 	vec_deinit(&f->waiting);
 	hash_index_deinit(&f->by_key);
 	free(f);
@@ -151,21 +158,24 @@ uint32_t first_sight_profile_file(const struct first_sight *f, uint32_t sampler_
 	return entry == NO_ENTRY ? UINT32_MAX : f->entries.items[entry]->profile_file;
 }
 
-/* Every file of the profile is an entry, made together with it: the numbers are the same. */
 bool first_sight_is_finished(const struct first_sight *f, uint32_t profile_file)
 {
-	return profile_file >= f->entries.n || f->entries.items[profile_file]->state >= STATE_DONE;
+	if (profile_file >= f->by_file.n || f->by_file.items[profile_file] == NO_ENTRY)
+		return true; /* not one of ours */
+	return f->entries.items[f->by_file.items[profile_file]]->state >= STATE_DONE;
 }
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
 static void finish(struct first_sight *f, struct entry *entry, enum mw_reason reason)
 {
+	/* A file that is identified keeps its id: the store may have names from another copy. */
+	if (reason != MW_REASON_NONE)
+		profile_set_file(f->o.profile, entry->profile_file,
+				 entry->identity ? &entry->identity->id : NULL, reason);
 	release(f, entry);
 	entry->state = reason == MW_REASON_NONE ? STATE_DONE : STATE_FAILED;
 	f->unfinished--;
-	if (reason != MW_REASON_NONE)
-		profile_set_file(f->o.profile, entry->profile_file, NULL, reason);
 }
 
 /* The store shall know why it has no names, so that nobody tries again, and a report can say it. */
@@ -253,6 +263,17 @@ static int open_entry(struct first_sight *f, uint32_t number)
 	return put_off(f, number, STATE_OPEN);
 }
 
+static int set_entry(entry_list *list, uint32_t number, uint32_t entry)
+{
+	int r = vec_reserve(list, (size_t)number + 1);
+	if (r < 0)
+		return r;
+	while (list->n <= number)
+		list->items[list->n++] = NO_ENTRY;
+	list->items[number] = entry;
+	return 0;
+}
+
 static bool has_key(const void *context, uint32_t number, const void *key)
 {
 	const struct first_sight *f = context;
@@ -274,6 +295,8 @@ static int add_entry(struct first_sight *f, const struct inode_key *key, const c
 	uint32_t number = (uint32_t)f->entries.n;
 	r = hash_index_add(&f->by_key, hash_bytes(key, sizeof *key, 0), number);
 	if (r == 0)
+		r = set_entry(&f->by_file, entry->profile_file, number);
+	if (r == 0)
 		r = vec_push(&f->entries, entry);
 	if (r < 0)
 		return r;
@@ -281,17 +304,6 @@ static int add_entry(struct first_sight *f, const struct inode_key *key, const c
 	f->unfinished++;
 	f->counts.seen++;
 	*ret = number;
-	return 0;
-}
-
-static int set_number(struct first_sight *f, uint32_t sampler_number, uint32_t entry)
-{
-	int r = vec_reserve(&f->by_number, (size_t)sampler_number + 1);
-	if (r < 0)
-		return r;
-	while (f->by_number.n <= sampler_number)
-		f->by_number.items[f->by_number.n++] = NO_ENTRY;
-	f->by_number.items[sampler_number] = entry;
 	return 0;
 }
 
@@ -316,7 +328,7 @@ int first_sight_add(struct first_sight *f, const struct file_sighting *s)
 		if (r < 0)
 			return r;
 	}
-	int r = set_number(f, s->number, number);
+	int r = set_entry(&f->by_number, s->number, number);
 	struct entry *entry = f->entries.items[number];
 	if (r < 0 || (!is_new && entry->state != STATE_FAILED) || entry->tries >= MAX_TRIES)
 		return r;
@@ -359,7 +371,7 @@ int first_sight_add_vdso(struct first_sight *f)
 	uint32_t number;
 	int r = add_entry(f, &key, "[vdso]", &number);
 	if (r == 0)
-		r = set_number(f, SAMPLER_FILE_VDSO, number);
+		r = set_entry(&f->by_number, SAMPLER_FILE_VDSO, number);
 	if (r < 0)
 		return r;
 	_cleanup_free_ struct pin *pin = calloc(1, sizeof *pin);
@@ -389,6 +401,29 @@ static int start_identification(struct first_sight *f, uint32_t number)
 	return r;
 }
 
+static size_t open_debug_files(struct first_sight *f, const struct entry *entry, int *ret)
+{
+	if (entry->identity->has_symtab)
+		return 0;
+	struct debug_file_request request = {
+		.identity = entry->identity,
+		.path = entry->pin->path,
+		.fd = entry->pin->fd,
+		.pid = entry->request.pid,
+		.tid = entry->request.tid,
+	};
+	return debug_files_open(f->o.proc, f->o.log, &request, ret);
+}
+
+static bool has_debug_files(struct first_sight *f, const struct entry *entry)
+{
+	int fds[DEBUG_FILES_MAX];
+	size_t n = open_debug_files(f, entry, fds);
+	for (size_t i = 0; i < n; i++)
+		close(fds[i]);
+	return n > 0;
+}
+
 static int start_extraction(struct first_sight *f, uint32_t number)
 {
 	struct entry *entry = f->entries.items[number];
@@ -399,8 +434,11 @@ static int start_extraction(struct first_sight *f, uint32_t number)
 		entry->writer.fd = -1;
 		return r;
 	}
-	int fds[] = {entry->pin->fd, entry->writer.fd};
-	r = run_server_submit(f->o.server, JOB_NAMES, fds, ARRAY_SIZE(fds), NULL, 0, number);
+	int fds[2 + DEBUG_FILES_MAX] = {entry->pin->fd, entry->writer.fd};
+	size_t n_debug = open_debug_files(f, entry, fds + 2);
+	r = run_server_submit(f->o.server, JOB_NAMES, fds, 2 + n_debug, NULL, 0, number);
+	for (size_t i = 0; i < n_debug; i++)
+		close(fds[2 + i]);
 	if (r < 0) {
 		store_abort(f->o.store, &entry->writer);
 		entry->writer.fd = -1;
@@ -475,6 +513,9 @@ static bool is_known(struct first_sight *f, const struct entry *entry)
 	bool known = same_size && ((names->present && names->builder >= NAMES_BUILDER) ||
 				   (failure->reason == MW_REASON_STRIPPED &&
 				    failure->builder >= NAMES_BUILDER));
+	/* Debug files may have come since it was last seen. */
+	if (known && names->rank < SYMBOL_SOURCE_SYMTAB && has_debug_files(f, entry))
+		known = false;
 	meta_deinit(&meta);
 	return known;
 }

@@ -15,6 +15,7 @@
 #include "agent/cgroups.h"
 #include "agent/facts.h"
 #include "agent/first_sight.h"
+#include "agent/jit_areas.h"
 #include "agent/workload.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -61,6 +62,7 @@ struct recorder {
 	struct profile_writer *writer;
 	struct first_sight *first_sight;
 	struct cgroups *cgroups;
+	struct jit_areas *jit_areas;
 	struct naming naming;
 
 	int signals; /* signalfd */
@@ -106,20 +108,19 @@ static int on_file(void *data, const struct file_sighting *sighting)
 }
 
 /* The sampler's file numbers to the profile's. */
-static void translate_frames(const struct recorder *r, struct frame *frames, uint32_t n)
+static int translate_frame(struct recorder *r, const struct sample *sample, struct frame *f)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		struct frame *f = &frames[i];
-		if (f->kind != FRAME_FILE)
-			continue;
-		f->file = first_sight_profile_file(r->first_sight, f->file);
-		if (f->file == UINT32_MAX) {
-			f->kind = FRAME_RAW;
-			f->file = 0;
-			if (f->reason == MW_REASON_NONE)
-				f->reason = MW_REASON_EVICTED;
-		}
+	if (f->kind == FRAME_JIT)
+		return jit_areas_find(r->jit_areas, &sample->task, f->address, &f->file);
+	if (f->kind != FRAME_FILE)
+		return 0;
+	f->file = first_sight_profile_file(r->first_sight, f->file);
+	if (f->file == UINT32_MAX) {
+		f->kind = FRAME_RAW;
+		if (f->reason == MW_REASON_NONE)
+			f->reason = MW_REASON_EVICTED;
 	}
+	return 0;
 }
 
 static int on_sample(void *data, const struct sample *sample)
@@ -128,7 +129,11 @@ static int on_sample(void *data, const struct sample *sample)
 	struct frame frames[512];
 	uint32_t n = MIN(sample->n_frames, ARRAY_SIZE(frames));
 	memcpy(frames, sample->frames, n * sizeof frames[0]);
-	translate_frames(r, frames, n);
+	for (uint32_t i = 0; i < n; i++) {
+		int failure = translate_frame(r, sample, &frames[i]);
+		if (failure < 0)
+			return failure;
+	}
 	struct sample translated = *sample;
 	translated.frames = frames;
 	translated.n_frames = n;
@@ -313,6 +318,8 @@ static int open_first_sight(struct recorder *r, struct mw_error *e)
 	if (result == 0)
 		result = cgroups_new(r->profile, &r->proc, &r->cgroups);
 	if (result == 0)
+		result = jit_areas_new(r->profile, &r->proc, &r->jit_areas);
+	if (result == 0)
 		result = symbolizer_new(r->store, r->kernel, &r->symbolizer);
 	r->naming = (struct naming){.profile = r->profile, .symbolizer = r->symbolizer,
 				    .is_ready = is_file_ready, .data = r};
@@ -384,6 +391,7 @@ static void tear_down(struct recorder *r)
 	workload_deinit(&r->workload);
 	first_sight_free(r->first_sight);
 	cgroups_free(r->cgroups);
+	jit_areas_free(r->jit_areas);
 	naming_deinit(&r->naming);
 	sampler_free(r->sampler);
 	profile_writer_free(r->writer);

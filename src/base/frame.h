@@ -16,7 +16,8 @@
 enum frame_kind {
 	FRAME_FILE,   /* `address` is an offset in file number `file` */
 	FRAME_KERNEL, /* `address` is a kernel address */
-	FRAME_JIT,    /* executable memory without a file; `address` as it was in the process */
+	FRAME_JIT,    /* executable memory without a file; `address` as it was in the process. `file`
+		       * is the number of that memory: one mapping of one process image */
 	FRAME_RAW,    /* any other address of the process, or none (0) if only the reason is known */
 };
 
@@ -28,12 +29,17 @@ enum frame_kind {
 
 struct frame {
 	uint64_t address;
-	uint32_t file;  /* FRAME_FILE only */
+	uint32_t file;  /* FRAME_FILE, FRAME_JIT; else 0 */
 	uint8_t kind;   /* enum frame_kind */
 	uint8_t flags;
 	uint8_t reason; /* enum mw_reason: why it will have no name, as far as the sampler knows */
 	uint8_t unused;
 };
+
+static inline bool frame_has_file(const struct frame *f)
+{
+	return f->kind == FRAME_FILE || f->kind == FRAME_JIT;
+}
 
 /* The address to look up in a symbol table: inside the instruction that was running. */
 static inline uint64_t frame_lookup_address(const struct frame *f)

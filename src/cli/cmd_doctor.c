@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/terminal.h"
-#include "cli/text.h"
+#include "cli/wrap.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -59,11 +59,11 @@ static void found_as_text(void *data, const struct doctor_finding *f)
 	count(data, f);
 	int width = MIN(terminal_width(STDOUT_FILENO, 100), 110);
 	int at = printf("%-9s %-25s", states[f->state], f->name);
-	text_wrap(stdout, f->purpose, at, COLUMN, width);
+	wrap_text(stdout, f->purpose, at, COLUMN, width);
 	if (f->detail)
-		text_wrap(stdout, f->detail, 0, COLUMN, width);
+		wrap_text(stdout, f->detail, 0, COLUMN, width);
 	if (f->remedy)
-		text_wrap(stdout, f->remedy, printf("%*shint:", COLUMN, ""), COLUMN + 6, width);
+		wrap_text(stdout, f->remedy, printf("%*shint:", COLUMN, ""), COLUMN + 6, width);
 }
 
 static void found_as_json(void *data, const struct doctor_finding *f)

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "cli/terminal.h"
-#include "cli/text.h"
+#include "cli/wrap.h"
 
 /* Lines longer than this are hard to read, however wide the terminal is. */
 #define WIDEST 100
@@ -33,7 +33,7 @@ static void write_options(FILE *out, const struct option_spec *specs, int width)
 			fprintf(out, "\n%s:\n", spec->group);
 		int at = write_names(out, spec);
 		/* Two spaces at least between the names and what they mean. */
-		text_wrap(out, spec->help, at > OPTION_COLUMN - 2 ? OPTION_COLUMN + 1 : at,
+		wrap_text(out, spec->help, at > OPTION_COLUMN - 2 ? OPTION_COLUMN + 1 : at,
 			  OPTION_COLUMN, width);
 	}
 }
@@ -45,7 +45,7 @@ void help_command(FILE *out, const struct command *command)
 		command->usage);
 	for (const char *const *p = command->description; *p; p++) {
 		fputc('\n', out);
-		text_wrap(out, *p, 0, 0, width);
+		wrap_text(out, *p, 0, 0, width);
 	}
 	write_options(out, command->options, width);
 	write_options(out, command_common_options, width);
@@ -54,7 +54,7 @@ void help_command(FILE *out, const struct command *command)
 	fprintf(out, "\nExamples:\n");
 	for (const struct command_example *e = command->examples; e->line; e++) {
 		fprintf(out, "  %s\n", e->line);
-		text_wrap(out, e->meaning, 0, 6, width);
+		wrap_text(out, e->meaning, 0, 6, width);
 	}
 }
 
@@ -62,14 +62,14 @@ void help_overview(FILE *out)
 {
 	int width = page_width(out);
 	fprintf(out, "Usage: mapwright COMMAND [options] [arguments]\n\n");
-	text_wrap(out,
+	wrap_text(out,
 		  "Which bytes of which file was this sampled address, and what are they called? A profiler for "
 		  "a whole Linux machine: chroots, containers, deleted files and processes long gone included.",
 		  0, 0, width);
 	fprintf(out, "\nCommands:\n");
 	for (const struct command *const *c = commands; *c; c++) {
 		int at = fprintf(out, "  %s", (*c)->name);
-		text_wrap(out, (*c)->summary, at, 14, width);
+		wrap_text(out, (*c)->summary, at, 14, width);
 	}
 	fprintf(out, "\nmapwright COMMAND --help shows the options of one command.\n");
 }

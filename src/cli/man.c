@@ -6,7 +6,7 @@
  */
 #include "cli/man.h"
 
-#include "cli/text.h"
+#include "cli/wrap.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void write_text(FILE *out, const char *text)
 {
 	while (*text) {
 		/* Under 80 bytes, the escapes included, which is what mandoc's lint asks for. */
-		size_t n = text_line(text, 70);
+		size_t n = wrap_line(text, 70);
 		for (size_t i = 0; i + 1 < n; i++) {
 			if (sentence_ends(text, i))
 				n = i + 1;

@@ -310,20 +310,23 @@ int elf_dynamic(const struct elf *elf, const int64_t *tags, size_t n, uint64_t *
 
 /* ---- sections -------------------------------------------------------------------------------- */
 
-static void load_section_names(struct elf *elf, const struct elf_section *zero)
+/* Without names the sections are still found by their type, so only want of memory is an error. */
+static int load_section_names(struct elf *elf, const struct elf_section *zero)
 {
 	uint32_t index = elf->section_names_index == SHN_XINDEX ? zero->link
 								: elf->section_names_index;
 	if (index == SHN_UNDEF || index >= elf->sections.n)
-		return;
+		return 0;
 	const struct elf_section *names = &elf->sections.items[index];
+	if (names->type == SHT_NOBITS)
+		return 0;
 	uint8_t *bytes;
-	/* Without names the sections are still found by their type. */
-	if (names->type == SHT_NOBITS || source_read_new(&elf->source, names->offset, names->size,
-							  SECTION_NAMES_MAX, &bytes) < 0)
-		return;
+	int r = source_read_new(&elf->source, names->offset, names->size, SECTION_NAMES_MAX, &bytes);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
 	elf->section_names = (char *)bytes;
 	elf->section_names_size = names->size;
+	return 0;
 }
 
 /* The count is believed only after it was held against the file's size. */
@@ -359,8 +362,8 @@ static int load_sections(struct elf *elf, struct mw_error *e)
 	struct cursor c = cursor_init(bytes, n * size, elf->swap);
 	for (uint64_t i = 0; i < n; i++)
 		elf->sections.items[elf->sections.n++] = parse_section(elf, &c);
-	load_section_names(elf, &zero);
-	return 0;
+	r = load_section_names(elf, &zero);
+	return r < 0 ? error_set(e, r, "out of memory") : 0;
 }
 
 int elf_load_sections(struct elf *elf, struct mw_error *e)

@@ -152,9 +152,9 @@ static int search_segments(struct search *search, const struct elf *elf)
 static int search_sections(struct search *search, struct elf *elf)
 {
 	range_list ranges = {};
-	int r = 0;
-	if (elf_load_sections(elf, NULL) < 0)
-		return 0;
+	int r = elf_load_sections(elf, NULL);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
 	vec_foreach(s, &elf->sections) {
 		if (s->type == SHT_NOTE && !(s->flags & SHF_COMPRESSED) && r == 0)
 			r = vec_push(&ranges, (struct range){s->offset, s->size, s->align});
@@ -252,6 +252,11 @@ int elf_identify(struct elf *elf, struct elf_identity *ret, struct mw_error *e)
 		.file_size = elf->source.size,
 	};
 	add_segments(ret, elf);
+	const struct elf_section *symtab = elf_load_sections(elf, NULL) == 0
+						   ? elf_find_section_of_type(elf, SHT_SYMTAB)
+						   : NULL;
+	ret->has_symtab = symtab && symtab->size;
+	elf_read_debug_link(elf, &ret->debug_link);
 	return find_id(elf, &ret->id, e);
 }
 
@@ -293,5 +298,7 @@ bool elf_identity_is_valid(const struct elf_identity *identity)
 {
 	return identity->n_segments <= ELF_IDENTITY_SEGMENTS &&
 	       identity->id.size <= MW_FILE_ID_MAX && identity->id.size > 0 &&
-	       identity->id.kind > MW_FILE_ID_NONE && identity->id.kind <= MW_FILE_ID_HTL;
+	       identity->id.kind > MW_FILE_ID_NONE && identity->id.kind <= MW_FILE_ID_HTL &&
+	       memchr(identity->debug_link.name, '\0', sizeof identity->debug_link.name) &&
+	       !strchr(identity->debug_link.name, '/');
 }

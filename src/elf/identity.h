@@ -16,6 +16,7 @@
 #ifndef ELF_IDENTITY_H
 #define ELF_IDENTITY_H
 
+#include "elf/debug_link.h"
 #include "elf/elf.h"
 
 #define ELF_IDENTITY_SEGMENTS 64
@@ -35,7 +36,7 @@ struct elf_identity {
 	uint8_t elf_class;   /* ELFCLASS32, ELFCLASS64; ELFCLASSNONE: not a (readable) ELF file */
 	uint8_t byte_order;  /* ELFDATA2LSB, ELFDATA2MSB */
 	uint8_t is_truncated; /* the headers speak of bytes behind the end of the file */
-	uint8_t unused;
+	uint8_t has_symtab;   /* the whole symbol table is in the file itself */
 	uint16_t type;       /* ET_EXEC, ET_DYN, ... */
 	uint16_t machine;
 	uint32_t n_segments;
@@ -46,6 +47,7 @@ struct elf_identity {
 	uint32_t n_segments_left_out;
 	uint64_t file_size;
 	struct elf_segment segments[ELF_IDENTITY_SEGMENTS];
+	struct elf_debug_link debug_link; /* where the symbols of a stripped file are */
 };
 
 /* Fills everything from an open view. Fails only if the file cannot be read. */

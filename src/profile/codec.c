@@ -505,7 +505,7 @@ static int decode_frame(struct codec_decoder *d, struct cursor *c, uint32_t numb
 		r = cut_section(e, "frames");
 	if (r == 0 && frame.at.kind > FRAME_RAW)
 		return error_set(e, -EBADMSG, "the kind of frame %u makes no sense", number);
-	if (r == 0 && frame.at.kind == FRAME_FILE)
+	if (r == 0 && frame_has_file(&frame.at))
 		r = need_file(d, (uint64_t)frame.at.file + 1, e);
 	if (r == 0 && number == d->p->frames.n)
 		return vec_push(&d->p->frames, frame);
@@ -576,7 +576,6 @@ static void count_sample(struct profile *p, const struct profile_sample *s)
 {
 	p->total_count += s->count;
 	p->total_value += s->value;
-	p->last_time = MAX(p->last_time, s->bucket * p->options.bucket_ns);
 	if (!s->stack)
 		return;
 	struct profile_frame *leaf = &p->frames.items[p->nodes.items[s->stack].frame];

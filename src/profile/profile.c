@@ -170,7 +170,7 @@ static bool frame_equal(const void *context, uint32_t entry, const void *key)
 static int intern_frame(struct profile *p, const struct frame *frame, uint32_t spare, uint32_t *ret)
 {
 	struct frame key = *frame;
-	if (key.kind != FRAME_FILE)
+	if (!frame_has_file(&key))
 		key.file = 0;
 	key.unused = 0;
 	uint64_t rest = (uint64_t)key.file << 32 | (uint32_t)key.kind << 16 |
@@ -298,7 +298,7 @@ static bool numbers_exist(const struct profile *p, const struct sample *sample)
 {
 	for (uint32_t i = 0; i < sample->n_frames; i++) {
 		const struct frame *f = &sample->frames[i];
-		if (f->kind == FRAME_FILE && f->file >= p->files.n)
+		if (frame_has_file(f) && f->file >= p->files.n)
 			return false;
 	}
 	return sample->event < p->events.n;

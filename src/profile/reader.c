@@ -272,6 +272,11 @@ static int read_all(struct reader *rd, uint8_t *data, size_t size, struct mw_err
 static int finish(struct reader *rd)
 {
 	struct profile *p = rd->p;
+	uint64_t bucket_ns = profile_fact_number(p, PROFILE_FACT_BUCKET, 0);
+	if (bucket_ns)
+		p->options.bucket_ns = bucket_ns;
+	vec_foreach(s, &p->samples)
+		p->last_time = MAX(p->last_time, s->bucket * p->options.bucket_ns);
 	p->read_only = true;
 	p->changed_facts = false;
 	if (p->unknown_references) {

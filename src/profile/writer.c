@@ -420,7 +420,7 @@ static int insert_function(struct profile_writer *w, sqlite3_stmt *s,
 	bind_text(s, 2, f->at.kind != FRAME_KERNEL ? NULL
 			: n->module		   ? profile_string(w->p, n->module)
 						   : "kernel");
-	if (f->at.kind == FRAME_FILE)
+	if (frame_has_file(&f->at))
 		bind_number(s, 3, f->at.file);
 	else
 		sqlite3_bind_null(s, 3);

@@ -37,10 +37,12 @@ int extract_identity(int fd, struct elf_identity *ret, struct mw_error *e);
 
 /*
  * Writes the names of an ELF file's functions to out_fd, an empty file at offset 0: the GSYM, then
- * ret->n_splits records. -ENODATA: the file has no function symbols (stripped); nothing is
+ * ret->n_splits records. The first of the debug files that belongs to the file is used instead of it:
+ * its build ID is the same, or, if one of the two has none, its checksum is that of the debug link. -ENODATA: the file has no function symbols (stripped); nothing is
  * written then. -EBADMSG: it is damaged or no ELF file.
  */
-int extract_names(int elf_fd, int out_fd, struct extract_result *ret, struct mw_error *e);
+int extract_names(int elf_fd, const int *debug_fds, size_t n_debug_fds, int out_fd,
+		  struct extract_result *ret, struct mw_error *e);
 
 /*
  * For the parent: reads the splits behind the GSYM, trusting neither the counts nor the bytes, and

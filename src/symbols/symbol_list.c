@@ -110,15 +110,19 @@ static int add_segments(struct code_ranges *code, const struct elf *elf)
 	return r;
 }
 
-static void load_opd(struct code_ranges *code, struct elf *elf)
+static int load_opd(struct code_ranges *code, struct elf *elf)
 {
 	if (elf->machine != EM_PPC64 || (elf->flags & EF_PPC64_ABI) == 2)
-		return;
+		return 0;
 	const struct elf_section *opd = elf_find_section(elf, ".opd");
-	if (!opd || elf_section_data(elf, opd, SYMBOL_TABLE_MAX, &code->opd, &code->opd_size, NULL))
-		return;
+	if (!opd)
+		return 0;
+	int r = elf_section_data(elf, opd, SYMBOL_TABLE_MAX, &code->opd, &code->opd_size, NULL);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
 	code->opd_section = (uint32_t)(opd - elf->sections.items);
 	code->opd_address = opd->address;
+	return 0;
 }
 
 static int code_ranges_init(struct code_ranges *code, struct elf *elf)
@@ -129,9 +133,7 @@ static int code_ranges_init(struct code_ranges *code, struct elf *elf)
 		code->sections.n = 0;
 		r = add_segments(code, elf);
 	}
-	if (r == 0)
-		load_opd(code, elf);
-	return r;
+	return r < 0 ? r : load_opd(code, elf);
 }
 
 static const struct range *find_range(const struct code_ranges *code, uint64_t address)
@@ -478,6 +480,8 @@ static int64_t collect(struct symbol_list *list, struct elf *elf, const struct c
 {
 	struct mw_error e;
 	int r = elf_load_sections(elf, &e);
+	if (r == -ENOMEM)
+		return r;
 	if (r < 0 && r != -ENODATA)
 		note_damage(list, &e);
 	int64_t n = r == 0 ? collect_sections(list, elf, code) : 0;

@@ -4,7 +4,7 @@
 #include "cli/completion.h"
 #include "cli/help.h"
 #include "cli/man.h"
-#include "cli/text.h"
+#include "cli/wrap.h"
 #include "lib/test.h"
 
 #include <stdio.h>
@@ -207,7 +207,7 @@ static void help_fits_the_width_and_loses_no_word(void **state)
 	char wrapped[256];
 	FILE *out = fmemopen(wrapped, sizeof wrapped, "w");
 	assert_non_null(out);
-	text_wrap(out, text, 0, 4, 24);
+	wrap_text(out, text, 0, 4, 24);
 	fclose(out);
 	assert_string_equal(wrapped, "    one two three-four\n    five,\n"
 				     "    sixseveneightnineteneleventwelvethirteen\n    x\n");

@@ -132,8 +132,9 @@ static void deep_and_long_names_do_not_crash(void **state)
 		for (size_t length = 1000; length <= 100000; length *= 10) {
 			struct buffer name = {};
 			buffer_printf(&name, "%s", starts[i % ARRAY_SIZE(starts)]);
+			const char *part = parts[i / ARRAY_SIZE(starts)];
 			while (name.n < length)
-				buffer_printf(&name, "%s", parts[i / ARRAY_SIZE(starts)]);
+				buffer_bytes(&name, part, strlen(part));
 			buffer_u8(&name, 0);
 			char text[128];
 			mw_demangle((const char *)name.data, text, sizeof text);

@@ -439,7 +439,7 @@ static struct extract_result extract(struct elf_builder *b)
 	elf_builder_deinit(b);
 	struct extract_result result;
 	struct mw_error e = {};
-	if (extract_names(fd, out, &result, &e) < 0)
+	if (extract_names(fd, NULL, 0, out, &result, &e) < 0)
 		fail_msg("%s", e.msg);
 	return result;
 }
@@ -458,7 +458,7 @@ static void dynsym_is_used_without_symtab_and_beside_a_smaller_one(void **state)
 		_cleanup_close_ int fd = elf_builder_fd(&b), out = memory_file("", 0);
 		elf_builder_deinit(&b);
 		struct extract_result result;
-		assert_int_equal(extract_names(fd, out, &result, NULL), 0);
+		assert_int_equal(extract_names(fd, NULL, 0, out, &result, NULL), 0);
 		assert_int_equal(result.n_functions, 2 + with_symtab);
 		assert_int_equal(result.source,
 				 with_symtab ? SYMBOL_SOURCE_SYMTAB : SYMBOL_SOURCE_DYNSYM);
@@ -647,7 +647,7 @@ static int extract_split(struct extract_result *result)
 	_cleanup_close_ int fd = elf_builder_fd(&b);
 	elf_builder_deinit(&b);
 	int out = memory_file("", 0);
-	assert_int_equal(extract_names(fd, out, result, NULL), 0);
+	assert_int_equal(extract_names(fd, NULL, 0, out, result, NULL), 0);
 	return out;
 }
 
@@ -710,7 +710,7 @@ static void a_full_disk_is_an_error(void **state)
 	assert_non_null(full);
 	struct extract_result result;
 	struct mw_error e = {};
-	assert_int_equal(extract_names(fd, fileno(full), &result, &e), -ENOSPC);
+	assert_int_equal(extract_names(fd, NULL, 0, fileno(full), &result, &e), -ENOSPC);
 }
 
 int main(void)

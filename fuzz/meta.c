@@ -3,18 +3,10 @@
  * The store's meta: whatever is taken must be written again just as it was read, must survive a merge,
  * and must answer questions about any address in it.
  */
+#include "fuzz.h"
 #include "store/meta.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void ask(const struct meta *meta)
 {
@@ -22,28 +14,28 @@ static void ask(const struct meta *meta)
 	vec_foreach(s, &meta->segments) {
 		if (!s->file_size)
 			continue;
-		require(meta_offset_to_address(meta, s->offset, &value));
-		require(meta_offset_to_address(meta, s->offset + s->file_size - 1, &value));
-		require(meta_address_to_offset(meta, s->vaddr, &back));
+		must(meta_offset_to_address(meta, s->offset, &value));
+		must(meta_offset_to_address(meta, s->offset + s->file_size - 1, &value));
+		must(meta_address_to_offset(meta, s->vaddr, &back));
 		if (s->flags & 1)
-			require(meta_offset_is_code(meta, s->offset));
+			must(meta_offset_is_code(meta, s->offset));
 	}
 	vec_foreach(piece, &meta->pieces)
-		require(meta_piece_start(meta, piece->address) == piece->start);
+		must(meta_piece_start(meta, piece->address) == piece->start);
 }
 
 /* All that `about` knows and a merge takes over; parts and pieces are not among it. */
 static void merge(const struct meta *about)
 {
 	struct meta meta = {.id = about->id};
-	require(meta_merge(&meta, about) == 0);
-	require(meta.segments.n == about->segments.n && meta.paths.n == about->paths.n);
+	must(meta_merge(&meta, about) == 0);
+	must(meta.segments.n == about->segments.n && meta.paths.n == about->paths.n);
 	for (size_t i = 0; i < meta.paths.n; i++)
-		require(strcmp(meta.paths.items[i], about->paths.items[i]) == 0);
+		must(strcmp(meta.paths.items[i], about->paths.items[i]) == 0);
 	struct buffer text = {};
-	require(meta_format(&meta, &text) == 0);
+	must(meta_format(&meta, &text) == 0);
 	struct meta again;
-	require(meta_parse((const char *)text.data, text.n, &again, NULL) == 0);
+	must(meta_parse((const char *)text.data, text.n, &again, NULL) == 0);
 	meta_deinit(&again);
 	buffer_deinit(&text);
 	meta_deinit(&meta);
@@ -54,12 +46,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct meta meta;
 	struct mw_error e;
 	if (meta_parse((const char *)data, size, &meta, &e) < 0) {
-		require(e.code < 0 && e.msg[0]);
+		must(e.code < 0 && e.msg[0]);
 		return 0;
 	}
 	struct buffer text = {};
-	require(meta_format(&meta, &text) == 0);
-	require(text.n == size && memcmp(text.data, data, size) == 0);
+	must(meta_format(&meta, &text) == 0);
+	must(text.n == size && memcmp(text.data, data, size) == 0);
 	buffer_deinit(&text);
 	ask(&meta);
 	merge(&meta);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Makes the first inputs of the corpora, small files of the shapes that matter:
+ * fuzz_seeds fuzz/corpus. What the fuzzer finds later is added to them by hand.
+ */
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "lib/elf_builder.h"
+#include "symbols/gsym_write.h"
+
+#include <fcntl.h>
+#include <lzma.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+static const char *directory;
+
+static void put_seed(const char *corpus, const char *name, const void *data, size_t n)
+{
+	char path[1024];
+	snprintf(path, sizeof path, "%s/%s/%s", directory, corpus, name);
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0 || io_write(fd, data, n) < 0) {
+		perror(path);
+		exit(1);
+	}
+}
+
+/* ELF files are inputs of two harnesses. */
+static void put_elf(struct elf_builder *b, const char *name)
+{
+	struct buffer file = {};
+	elf_builder_finish(b, &file);
+	put_seed("elf", name, file.data, file.n);
+	put_seed("symbols", name, file.data, file.n);
+	buffer_deinit(&file);
+	elf_builder_deinit(b);
+}
+
+static void add_symbols(struct elf_builder *b, const char *name, uint32_t type)
+{
+	static const struct builder_symbol symbols[] = {
+		{"outer", 0x1000, 0x20, STT_FUNC, STB_GLOBAL, 1},
+		{"inner", 0x1008, 0x8, STT_FUNC, STB_LOCAL, 1},
+		{"weak", 0x1008, 0x8, STT_FUNC, STB_WEAK, 1},
+		{"unsized", 0x1024, 0, STT_FUNC, STB_GLOBAL, 1},
+		{"label", 0x1030, 0, STT_NOTYPE, STB_LOCAL, 1},
+		{"absolute", 0x1030, 4, STT_FUNC, STB_GLOBAL, SHN_ABS},
+		{"resolver", 0x1038, 8, STT_GNU_IFUNC, STB_GLOBAL, 1},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++)
+		elf_builder_symbol(b, symbols[i]);
+	elf_builder_symbols(b, name, type);
+}
+
+static void program(const char *name, bool is32, bool is_big, bool extended)
+{
+	struct elf_builder b = elf_builder_init();
+	b.is32 = is32;
+	b.is_big = is_big;
+	b.extended_numbering = extended;
+	b.machine = is32 ? EM_ARM : EM_X86_64;
+	elf_builder_text(&b, 0x1000, 0x40);
+	add_symbols(&b, ".symtab", SHT_SYMTAB);
+	put_elf(&b, name);
+}
+
+static void notes(const char *name, uint32_t align, uint32_t padding)
+{
+	struct elf_builder b = elf_builder_init();
+	struct buffer bytes = {};
+	elf_builder_note(&b, &bytes, "ACME", 5, 0x99, "abc", 3, padding);
+	elf_builder_note(&b, &bytes, "Go\0", 4, 4, "action/content", 14, padding);
+	elf_builder_note(&b, &bytes, "GNU", 4, NT_GNU_BUILD_ID, "01234567890123456789", 20, padding);
+	elf_builder_notes(&b, ".note", &bytes, align);
+	buffer_deinit(&bytes);
+	put_elf(&b, name);
+}
+
+static void compressed(void)
+{
+	struct elf_builder b = elf_builder_init();
+	uint8_t plain[256] = {1, 2, 3}, packed[256];
+	uLongf n = sizeof packed;
+	struct buffer section = {};
+	compress(packed, &n, plain, sizeof plain);
+	const uint64_t header[] = {ELFCOMPRESS_ZLIB, sizeof plain, 1};
+	buffer_bytes(&section, header, sizeof header);
+	buffer_bytes(&section, packed, n);
+	elf_builder_section(&b, (struct builder_section){.name = ".debug_info",
+							 .type = SHT_PROGBITS,
+							 .flags = SHF_COMPRESSED, .data = section.data,
+							 .size = section.n});
+	buffer_deinit(&section);
+	put_elf(&b, "compressed");
+}
+
+static void debugdata(void)
+{
+	struct elf_builder b = elf_builder_init(), inner = elf_builder_init();
+	struct buffer file = {};
+	uint8_t packed[4096];
+	size_t n = 0;
+	elf_builder_text(&inner, 0x1000, 0x40);
+	add_symbols(&inner, ".symtab", SHT_SYMTAB);
+	elf_builder_finish(&inner, &file);
+	lzma_easy_buffer_encode(6, LZMA_CHECK_CRC32, NULL, file.data, file.n, packed, &n,
+				sizeof packed);
+	elf_builder_text(&b, 0x1000, 0x40);
+	elf_builder_section(&b, (struct builder_section){.name = ".gnu_debugdata",
+							 .type = SHT_PROGBITS, .data = packed,
+							 .size = n});
+	add_symbols(&b, ".dynsym", SHT_DYNSYM);
+	buffer_deinit(&file);
+	elf_builder_deinit(&inner);
+	put_elf(&b, "debugdata");
+}
+
+/* Without section headers; the number of symbols by DT_HASH or DT_GNU_HASH. */
+static void dynamic(const char *name, bool gnu_hash)
+{
+	static const uint32_t hash[] = {1, 8}, gnu[] = {1, 1, 1, 0, 0, 0, 1, 2, 2, 2, 2, 2, 2, 3};
+	struct elf_builder b = elf_builder_init();
+	b.no_section_headers = true;
+	elf_builder_text(&b, 0x1000, 0x40);
+	add_symbols(&b, ".dynsym", SHT_DYNSYM);
+	uint32_t symbols = (uint32_t)b.sections.n - 1;
+	uint32_t hashes = elf_builder_section(
+		&b, (struct builder_section){.name = ".hash", .type = SHT_PROGBITS,
+					     .data = gnu_hash ? gnu : hash,
+					     .size = gnu_hash ? sizeof gnu : sizeof hash, .align = 8});
+	const uint32_t parts[] = {symbols, symbols - 1, hashes};
+	for (uint32_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		b.sections.items[parts[i]].address = 0x8000 + 0x1000 * i;
+		elf_builder_segment(&b, (struct builder_segment){.type = PT_LOAD, .flags = PF_R,
+								 .section = parts[i]});
+	}
+	const uint64_t entries[] = {DT_SYMTAB, 0x8000, DT_STRTAB, 0x9000, DT_STRSZ,
+				    b.sections.items[symbols - 1].size,
+				    gnu_hash ? DT_GNU_HASH : DT_HASH, 0xa000, DT_NULL, 0};
+	uint32_t section = elf_builder_section(
+		&b, (struct builder_section){.name = ".dynamic", .type = SHT_DYNAMIC,
+					     .data = entries, .size = sizeof entries});
+	elf_builder_segment(&b, (struct builder_segment){.type = PT_DYNAMIC, .section = section});
+	put_elf(&b, name);
+}
+
+static void opd(void)
+{
+	struct elf_builder b = elf_builder_init();
+	b.is_big = true;
+	b.machine = EM_PPC64;
+	elf_builder_text(&b, 0x1000, 0x40);
+	struct buffer descriptors = {};
+	for (uint64_t i = 0; i < 6; i++)
+		elf_builder_u64(&b, &descriptors, 0x1000 + 8 * i);
+	uint32_t section = elf_builder_section(
+		&b, (struct builder_section){.name = ".opd", .type = SHT_PROGBITS,
+					     .flags = SHF_ALLOC, .address = 0x2000,
+					     .data = descriptors.data, .size = descriptors.n});
+	elf_builder_symbol(&b, (struct builder_symbol){"described", 0x2018, 8, STT_FUNC, STB_GLOBAL,
+						       (uint16_t)section});
+	elf_builder_symbols(&b, ".symtab", SHT_SYMTAB);
+	buffer_deinit(&descriptors);
+	put_elf(&b, "opd");
+}
+
+static void gsym(const char *name, uint64_t distance)
+{
+	const struct gsym_function functions[] = {
+		{0x1000, 0x1010, 0x1000, "first"},
+		{0x1010, 0x1020, 0x1000, "second"},
+		{0x1020 + distance, 0x1040 + distance, 0x1020 + distance, "third"},
+	};
+	struct mw_file_id id = {.kind = MW_FILE_ID_GNU, .size = 20, .bytes = {1, 2, 3}};
+	struct buffer file = {};
+	if (gsym_write(functions, ARRAY_SIZE(functions), &id, UINT64_MAX, &file, NULL, NULL) < 0)
+		exit(1);
+	put_seed("gsym", name, file.data, file.n);
+	buffer_deinit(&file);
+}
+
+static void texts(void)
+{
+	static const char kallsyms[] = "ffffffff81000000 T _stext\n"
+				       "ffffffff81000000 T startup_64\n"
+				       "ffffffff81000200 t helper\n"
+				       "ffffffff81000280 T _etext\n"
+				       "ffffffff81800000 D some_data\n"
+				       "ffffffffc0000000 t module_init\t[module]\n"
+				       "ffffffffc0003000 t bpf_prog_6deef7357e7b4530\t[bpf]\n";
+	static const char hidden[] = "0000000000000000 T _stext\n0000000000000000 t f\t[m]\n";
+	put_seed("kallsyms", "usual", kallsyms, sizeof kallsyms - 1);
+	put_seed("kallsyms", "hidden", hidden, sizeof hidden - 1);
+	static const char *const names[] = {
+		"_ZNSt6vectorIiSaIiEE9push_backERKi",
+		"_Z1f1AIiiE1BIS0_S0_E1BIS2_S2_E",
+		"_ZZN3foo3barEvENKUlT_E_clIiEEDaS0_",
+		"_ZN4core3fmt9Formatter3pad17h1234567890abcdefE",
+		"_RNvNtCs1234_7mycrate3foo3bar",
+		"_RINvC1a1fTaaETB8_B8_EE",
+		"_RNvC6_123foou9gdel_5qa",
+		"main",
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char file[16];
+		snprintf(file, sizeof file, "name%zu", i);
+		put_seed("demangle", file, names[i], strlen(names[i]));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: fuzz_seeds CORPUS-DIRECTORY\n");
+		return 2;
+	}
+	directory = argv[1];
+	program("program64", false, false, false);
+	program("program64big", false, true, false);
+	program("program32", true, false, false);
+	program("program32big", true, true, false);
+	program("extended", false, false, true);
+	notes("notes4", 4, 4);
+	notes("notes8", 8, 8);
+	notes("notes8padded4", 8, 4);
+	compressed();
+	debugdata();
+	dynamic("hash", false);
+	dynamic("gnu_hash", true);
+	opd();
+	gsym("near", 0);
+	gsym("far", UINT64_C(1) << 40);
+	gsym("middle", 100000);
+	texts();
+	return 0;
+}

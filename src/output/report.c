@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The table of the report.
+ *
+ * A row is a group and a label. The group is what the sort keys take from the sample (command, pid,
+ * cgroup, CPU), the label what they take from the frame (file, symbol). So samples are taken group by
+ * group: their stacks are summed up once in the stack tree, and each node then adds its sum to the
+ * row of its label. With call graphs, the trees of a group's heavy rows are made while its sums are
+ * there.
+ */
+#include "output/report.h"
+
+#include "base/error.h"
+#include "output/report_parts.h"
+#include "output/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define GRAPH_LIMIT 0.5 /* percent, like perf */
+
+static const struct key {
+	const char *name;
+	const char *title;
+	bool of_frame;
+} keys[REPORT_N_KEYS] = {
+	[REPORT_COMM] = {"comm", "Command", false},
+	[REPORT_PID] = {"pid", "Pid:Command", false},
+	[REPORT_TID] = {"tid", "Tid:Command", false},
+	[REPORT_DSO] = {"dso", "Shared Object", true},
+	[REPORT_SYM] = {"sym", "Symbol", true},
+	[REPORT_CGROUP] = {"cgroup", "Cgroup", false},
+	[REPORT_CPU] = {"cpu", "CPU", false},
+};
+
+/* One text for each sort key; those that do not apply are 0. */
+struct texts {
+	uint32_t of[REPORT_N_KEYS];
+};
+
+struct row {
+	uint64_t self;
+	uint64_t total;
+	uint32_t group;
+	uint32_t label;
+	struct call_tree graph; /* empty if the row is too light */
+};
+
+struct entry {
+	uint32_t group;
+	uint32_t stack;
+	uint64_t weight;
+};
+
+struct report {
+	const struct profile *p;
+	struct report_options options;
+	struct report_weight weight;
+	FILE *out;
+	struct labels labels;
+
+	VEC(struct texts) groups;
+	struct hash_index group_index;
+	struct texts *of_task; /* by task: comm, pid, tid */
+
+	VEC(struct texts) row_labels;
+	struct hash_index row_label_index;
+	uint32_t *row_of_frame; /* by frame */
+	uint32_t no_frames;     /* the label of samples without any frame */
+
+	struct stack_sums sums, scratch;
+	struct stack_children children;
+	uint64_t *label_self, *label_total; /* by label, of the group at hand */
+	uint32_t *label_nodes;              /* by label: how many nodes, then where they start */
+	VEC(uint32_t) seen;                 /* labels of the group at hand */
+	VEC(uint32_t) nodes;                /* of the group at hand, by label in the order of seen */
+	VEC(struct entry) entries;
+	VEC(struct row) rows;
+};
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static int add_key(struct report_options *options, const char *name, size_t n)
+{
+	for (size_t i = 0; i < REPORT_N_KEYS; i++) {
+		if (strlen(keys[i].name) != n || memcmp(keys[i].name, name, n) != 0)
+			continue;
+		if (!memchr(options->keys, (int)i, options->n_keys))
+			options->keys[options->n_keys++] = (uint8_t)i;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int report_parse_sort(const char *text, struct report_options *options, struct mw_error *e)
+{
+	options->n_keys = 0;
+	for (const char *at = text;; at++) {
+		size_t n = strcspn(at, ",");
+		if (add_key(options, at, n) < 0)
+			return error_set(e, -EINVAL,
+					 "unknown sort key '%.*s'; there are "
+					 "comm, pid, tid, dso, sym, cgroup, cpu",
+					 (int)MIN(n, 100u), at);
+		at += n;
+		if (!*at)
+			return 0;
+	}
+}
+
+/* ---- labels of samples and frames ------------------------------------------------------------ */
+
+static bool wants(const struct report *r, uint8_t key)
+{
+	return memchr(r->options.keys, key, r->options.n_keys);
+}
+
+static bool group_equal(const void *context, uint32_t entry, const void *key)
+{
+	const struct report *r = context;
+	return memcmp(&r->groups.items[entry], key, sizeof(struct texts)) == 0;
+}
+
+static bool row_label_equal(const void *context, uint32_t entry, const void *key)
+{
+	const struct report *r = context;
+	return memcmp(&r->row_labels.items[entry], key, sizeof(struct texts)) == 0;
+}
+
+static int intern_group(struct report *r, const struct texts *key, uint32_t *ret)
+{
+	uint64_t hash = hash_bytes(key, sizeof *key, 0);
+	*ret = hash_index_find(&r->group_index, hash, group_equal, r, key);
+	if (*ret != HASH_INDEX_NONE)
+		return 0;
+	if (vec_push(&r->groups, *key) < 0)
+		return -ENOMEM;
+	*ret = (uint32_t)(r->groups.n - 1);
+	return hash_index_add(&r->group_index, hash, *ret);
+}
+
+static int intern_row_label(struct report *r, uint32_t object, uint32_t marked, uint32_t *ret)
+{
+	struct texts key = {};
+	if (wants(r, REPORT_DSO))
+		key.of[REPORT_DSO] = object;
+	if (wants(r, REPORT_SYM))
+		key.of[REPORT_SYM] = marked;
+	uint64_t hash = hash_bytes(&key, sizeof key, 0);
+	*ret = hash_index_find(&r->row_label_index, hash, row_label_equal, r, &key);
+	if (*ret != HASH_INDEX_NONE)
+		return 0;
+	if (vec_push(&r->row_labels, key) < 0)
+		return -ENOMEM;
+	*ret = (uint32_t)(r->row_labels.n - 1);
+	return hash_index_add(&r->row_label_index, hash, *ret);
+}
+
+static int label_frames(struct report *r)
+{
+	uint32_t object = 0, marked = 0;
+	r->row_of_frame = calloc(r->p->frames.n + 1, sizeof *r->row_of_frame);
+	if (!r->row_of_frame || labels_add(&r->labels, "[none]", &object) < 0 ||
+	    labels_add(&r->labels, "[.] [no-user-stack]", &marked) < 0)
+		return -ENOMEM;
+	int error = intern_row_label(r, object, marked, &r->no_frames);
+	for (size_t i = 0; i < r->p->frames.n && error == 0; i++)
+		error = intern_row_label(r, r->labels.object[i], r->labels.marked[i],
+					 &r->row_of_frame[i]);
+	return error;
+}
+
+static int label_tasks(struct report *r)
+{
+	r->of_task = calloc(r->p->tasks.n + 1, sizeof *r->of_task);
+	int error = r->of_task ? 0 : -ENOMEM;
+	for (size_t i = 0; i < r->p->tasks.n && error == 0; i++) {
+		const struct profile_task *task = &r->p->tasks.items[i];
+		const char *command = profile_string(r->p, task->command);
+		char text[400];
+		if (wants(r, REPORT_COMM))
+			error = labels_add(&r->labels, command, &r->of_task[i].of[REPORT_COMM]);
+		snprintf(text, sizeof text, "%7u:%s", task->key.pid, command);
+		if (error == 0 && wants(r, REPORT_PID))
+			error = labels_add(&r->labels, text, &r->of_task[i].of[REPORT_PID]);
+		snprintf(text, sizeof text, "%7u:%s", task->key.tid, command);
+		if (error == 0 && wants(r, REPORT_TID))
+			error = labels_add(&r->labels, text, &r->of_task[i].of[REPORT_TID]);
+	}
+	return error;
+}
+
+static int label_cgroup(struct report *r, uint32_t number, uint32_t *ret)
+{
+	const struct profile_cgroup *cgroup = &r->p->cgroups.items[number];
+	char text[40];
+	snprintf(text, sizeof text, "[cgroup %" PRIu64 "]", cgroup->id);
+	return labels_add(&r->labels, cgroup->path ? profile_string(r->p, cgroup->path) : text, ret);
+}
+
+static int group_of(struct report *r, const struct profile_sample *s, uint32_t *ret)
+{
+	struct texts key = r->of_task[s->task];
+	int error = 0;
+	if (wants(r, REPORT_CGROUP))
+		error = label_cgroup(r, s->cgroup, &key.of[REPORT_CGROUP]);
+	if (error == 0 && wants(r, REPORT_CPU)) {
+		char text[16];
+		snprintf(text, sizeof text, "%03u", s->cpu);
+		error = labels_add(&r->labels, text, &key.of[REPORT_CPU]);
+	}
+	return error < 0 ? error : intern_group(r, &key, ret);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static int by_group(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+static int collect_entries(struct report *r)
+{
+	vec_foreach(sample, &r->p->samples) {
+		if (sample->event != r->weight.event)
+			continue;
+		struct entry entry = {.stack = sample->stack,
+				      .weight = report_weigh(&r->weight, sample)};
+		int error = group_of(r, sample, &entry.group);
+		if (error == 0)
+			error = vec_push(&r->entries, entry);
+		if (error < 0)
+			return error;
+	}
+	if (r->entries.n)
+		qsort(r->entries.items, r->entries.n, sizeof *r->entries.items, by_group);
+	return 0;
+}
+
+static uint32_t label_of_node(const struct report *r, uint32_t node)
+{
+	return node ? r->row_of_frame[r->p->nodes.items[node].frame] : r->no_frames;
+}
+
+/* Adds the sums of the group's nodes to their labels. */
+static int sum_labels(struct report *r)
+{
+	const struct stack_sums *sums = &r->sums;
+	for (size_t i = 0; i < sums->touched.n; i++) {
+		uint32_t node = sums->touched.items[i], label = label_of_node(r, node);
+		if (!node && !sums->self[0])
+			continue; /* the root of all stacks, and no sample without frames */
+		if (!r->label_nodes[label]++ && vec_push(&r->seen, label) < 0)
+			return -ENOMEM;
+		r->label_self[label] += sums->self[node];
+		if (!node)
+			r->label_total[label] += sums->self[0];
+		else if (stack_is_outermost(r->p, r->row_of_frame, node))
+			r->label_total[label] += sums->total[node];
+	}
+	return 0;
+}
+
+/* Lists the group's nodes by label. */
+static int list_nodes(struct report *r)
+{
+	const struct stack_sums *sums = &r->sums;
+	if (vec_reserve(&r->nodes, sums->touched.n) < 0)
+		return -ENOMEM;
+	uint32_t end = 0;
+	vec_foreach(label, &r->seen)
+		r->label_nodes[*label] = end += r->label_nodes[*label];
+	r->nodes.n = end;
+	for (size_t i = sums->touched.n; i-- > 0;) {
+		uint32_t node = sums->touched.items[i];
+		if (node || sums->self[0])
+			r->nodes.items[--r->label_nodes[label_of_node(r, node)]] = node;
+	}
+	return 0;
+}
+
+static bool shows_children(const struct report *r)
+{
+	return r->options.call_graph && !r->options.no_children;
+}
+
+/* Where it weighs enough for its graph to have a line. */
+static int make_graph(struct report *r, struct row *row, const uint32_t *nodes, size_t n)
+{
+	uint64_t own = shows_children(r) ? row->total : row->self;
+	double limit = r->options.graph_limit / 100 * (double)r->weight.total;
+	if (!r->options.call_graph || (double)own < limit || (n && !nodes[0]))
+		return 0;
+	struct call_source source = {.p = r->p,
+				     .sums = &r->sums,
+				     .children = &r->children,
+				     .rows = r->row_of_frame,
+				     .calls = r->labels.symbol,
+				     .limit = MAX((uint64_t)(limit + 0.999999), UINT64_C(1)),
+				     .scratch = &r->scratch};
+	return shows_children(r) ? call_tree_callees(&row->graph, &source, nodes, n)
+				 : call_tree_callers(&row->graph, &source, nodes, n);
+}
+
+static int add_row(struct report *r, uint32_t group, size_t i)
+{
+	uint32_t label = r->seen.items[i];
+	size_t start = r->label_nodes[label];
+	size_t end = i + 1 < r->seen.n ? r->label_nodes[r->seen.items[i + 1]] : r->nodes.n;
+	struct row row = {.self = r->label_self[label],
+			  .total = r->label_total[label],
+			  .group = group,
+			  .label = label};
+	if (!shows_children(r) && !row.self)
+		return 0;
+	int error = vec_push(&r->rows, row);
+	if (error < 0)
+		return error;
+	return make_graph(r, &r->rows.items[r->rows.n - 1], r->nodes.items + start, end - start);
+}
+
+static void clear_group(struct report *r)
+{
+	vec_foreach(label, &r->seen) {
+		r->label_self[*label] = r->label_total[*label] = 0;
+		r->label_nodes[*label] = 0;
+	}
+	r->seen.n = 0;
+	stack_sums_clear(&r->sums);
+}
+
+static int make_rows_of_group(struct report *r, size_t start, size_t end)
+{
+	int error = 0;
+	for (size_t i = start; i < end && error == 0; i++)
+		error = stack_sums_add(&r->sums, r->entries.items[i].stack,
+				       r->entries.items[i].weight);
+	stack_sums_finish(&r->sums);
+	if (error == 0)
+		error = sum_labels(r);
+	if (error == 0)
+		error = list_nodes(r);
+	for (size_t i = 0; i < r->seen.n && error == 0; i++)
+		error = add_row(r, r->entries.items[start].group, i);
+	clear_group(r);
+	return error;
+}
+
+static int make_rows(struct report *r)
+{
+	size_t n = r->row_labels.n;
+	r->label_self = calloc(n, sizeof *r->label_self);
+	r->label_total = calloc(n, sizeof *r->label_total);
+	r->label_nodes = calloc(n, sizeof *r->label_nodes);
+	if (!r->label_self || !r->label_total || !r->label_nodes)
+		return -ENOMEM;
+	int error = 0;
+	for (size_t start = 0, end; start < r->entries.n && error == 0; start = end) {
+		for (end = start; end < r->entries.n &&
+				  r->entries.items[end].group == r->entries.items[start].group;)
+			end++;
+		error = make_rows_of_group(r, start, end);
+	}
+	return error;
+}
+
+static const char *cell(const struct report *r, const struct row *row, uint8_t key)
+{
+	const struct texts *t = keys[key].of_frame ? &r->row_labels.items[row->label]
+						   : &r->groups.items[row->group];
+	return labels_text(&r->labels, t->of[key]);
+}
+
+static int by_weight(const void *a, const void *b, void *context)
+{
+	const struct report *r = context;
+	const struct row *x = a, *y = b;
+	uint64_t first[2] = {shows_children(r) ? x->total : x->self, x->self};
+	uint64_t second[2] = {shows_children(r) ? y->total : y->self, y->self};
+	for (int i = 0; i < 2; i++) {
+		if (first[i] != second[i])
+			return first[i] > second[i] ? -1 : 1;
+	}
+	for (size_t i = 0; i < r->options.n_keys; i++) {
+		int order = strcmp(cell(r, x, r->options.keys[i]), cell(r, y, r->options.keys[i]));
+		if (order)
+			return order;
+	}
+	return 0;
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+static bool is_shown(const struct report *r, const struct row *row)
+{
+	uint64_t weight = shows_children(r) ? row->total : row->self;
+	return report_percent(weight, r->weight.total) >= r->options.percent_limit;
+}
+
+static void measure(const struct report *r, size_t *widths)
+{
+	for (size_t i = 0; i < r->options.n_keys; i++) {
+		uint8_t key = r->options.keys[i];
+		widths[i] = strlen(keys[key].title);
+		vec_foreach(row, &r->rows) {
+			if (is_shown(r, row))
+				widths[i] = MAX(widths[i], text_columns(cell(r, row, key)));
+		}
+	}
+}
+
+static void write_titles(const struct report *r, const size_t *widths)
+{
+	fprintf(r->out, shows_children(r) ? "# Children      Self" : "# Overhead");
+	for (size_t i = 0; i < r->options.n_keys; i++) {
+		bool last = i + 1 == r->options.n_keys;
+		fprintf(r->out, "  %-*s", last ? 0 : (int)widths[i], keys[r->options.keys[i]].title);
+	}
+	fprintf(r->out, shows_children(r) ? "\n# ........  ........" : "\n# ........");
+	for (size_t i = 0; i < r->options.n_keys; i++) {
+		fprintf(r->out, "  ");
+		for (size_t k = 0; k < widths[i]; k++)
+			fputc('.', r->out);
+	}
+	fprintf(r->out, "\n#\n");
+}
+
+/* Writes a text, at most so many columns of it. Returns the columns. */
+static size_t write_cut(FILE *out, const char *text, size_t room)
+{
+	size_t columns = 0;
+	for (const char *at = text; *at; columns++) {
+		if (columns == room)
+			break;
+		do
+			fputc(*at++, out);
+		while ((*at & 0xc0) == 0x80);
+	}
+	return columns;
+}
+
+static void write_cells(const struct report *r, const struct row *row, const size_t *widths)
+{
+	size_t used = shows_children(r) ? 20 : 10;
+	size_t limit = r->options.width ? MAX(r->options.width, used + 1) : SIZE_MAX;
+	for (size_t i = 0; i < r->options.n_keys && used + 2 < limit; i++) {
+		fprintf(r->out, "  ");
+		used += 2;
+		size_t columns = write_cut(r->out, cell(r, row, r->options.keys[i]), limit - used);
+		used += columns;
+		for (; i + 1 < r->options.n_keys && columns < widths[i] && used < limit; used++) {
+			fputc(' ', r->out);
+			columns++;
+		}
+	}
+	fputc('\n', r->out);
+}
+
+static void write_row(const struct report *r, const struct row *row, const size_t *widths)
+{
+	uint64_t weight = shows_children(r) ? row->total : row->self;
+	fprintf(r->out, "  ");
+	if (shows_children(r)) {
+		report_write_percent(r->out, report_percent(row->total, r->weight.total), 8,
+				     r->options.colour);
+		fprintf(r->out, "  ");
+	}
+	report_write_percent(r->out, report_percent(row->self, r->weight.total), 8,
+			     r->options.colour);
+	write_cells(r, row, widths);
+	if (row->graph.calls.n)
+		report_write_graph(&row->graph, &r->labels, weight, r->weight.total,
+				   r->options.colour, r->out);
+}
+
+static void write_table(const struct report *r)
+{
+	size_t widths[REPORT_N_KEYS];
+	struct buffer name = {};
+	text_escape(&name, profile_string(r->p, r->p->events.items[r->weight.event].name));
+	fprintf(r->out, "#\n# Samples: %" PRIu64 " of event '%.*s'\n", r->weight.count, (int)name.n,
+		name.n ? (const char *)name.data : "");
+	fprintf(r->out, "# Event count (approx.): %" PRIu64 "\n#\n", r->weight.total);
+	buffer_deinit(&name);
+	measure(r, widths);
+	write_titles(r, widths);
+	vec_foreach(row, &r->rows) {
+		if (is_shown(r, row))
+			write_row(r, row, widths);
+	}
+}
+
+/* ---- one event ------------------------------------------------------------------------------- */
+
+static struct report_weight weigh_event(const struct profile *p, uint32_t event)
+{
+	struct report_weight w = {.event = event};
+	vec_foreach(sample, &p->samples) {
+		if (sample->event != event)
+			continue;
+		w.count += sample->count;
+		w.total += sample->value;
+	}
+	w.by_count = w.total == 0;
+	if (w.by_count)
+		w.total = w.count;
+	return w;
+}
+
+static void report_deinit(struct report *r)
+{
+	vec_foreach(row, &r->rows)
+		call_tree_deinit(&row->graph);
+	vec_deinit(&r->rows);
+	vec_deinit(&r->entries);
+	vec_deinit(&r->nodes);
+	vec_deinit(&r->seen);
+	vec_deinit(&r->groups);
+	vec_deinit(&r->row_labels);
+	hash_index_deinit(&r->group_index);
+	hash_index_deinit(&r->row_label_index);
+	free(r->of_task);
+	free(r->row_of_frame);
+	free(r->label_self);
+	free(r->label_total);
+	free(r->label_nodes);
+	stack_sums_deinit(&r->sums);
+	stack_sums_deinit(&r->scratch);
+	stack_children_deinit(&r->children);
+	labels_deinit(&r->labels);
+}
+
+static int prepare(struct report *r)
+{
+	int error = labels_init(&r->labels, r->p);
+	if (error == 0)
+		error = label_frames(r);
+	if (error == 0)
+		error = label_tasks(r);
+	if (error == 0)
+		error = stack_sums_init(&r->sums, r->p);
+	if (error == 0 && r->options.call_graph)
+		error = stack_sums_init(&r->scratch, r->p);
+	if (error == 0 && r->options.call_graph)
+		error = stack_children_init(&r->children, r->p);
+	return error;
+}
+
+static int report_event(const struct profile *p, const struct report_options *options,
+			const struct report_weight *weight, FILE *out)
+{
+	struct report r = {.p = p, .options = *options, .weight = *weight, .out = out};
+	int error = prepare(&r);
+	if (error == 0)
+		error = collect_entries(&r);
+	if (error == 0)
+		error = make_rows(&r);
+	if (error == 0 && r.rows.n)
+		qsort_r(r.rows.items, r.rows.n, sizeof *r.rows.items, by_weight, &r);
+	if (error == 0)
+		write_table(&r);
+	report_deinit(&r);
+	return error < 0 ? error : report_write_nameless(p, weight, out);
+}
+
+static void fill_defaults(struct report_options *options)
+{
+	static const uint8_t usual[] = {REPORT_COMM, REPORT_DSO, REPORT_SYM};
+	if (!options->n_keys) {
+		memcpy(options->keys, usual, sizeof usual);
+		options->n_keys = ARRAY_SIZE(usual);
+	}
+	if (options->graph_limit <= 0)
+		options->graph_limit = GRAPH_LIMIT;
+}
+
+int report_write(const struct profile *p, const struct report_options *options, FILE *out)
+{
+	struct report_options filled = *options;
+	fill_defaults(&filled);
+	errno = 0;
+	int error = report_write_head(p, out);
+	bool any = false;
+	for (uint32_t event = 0; event < p->events.n && error == 0; event++) {
+		struct report_weight weight = weigh_event(p, event);
+		if (!weight.count)
+			continue;
+		any = true;
+		error = report_event(p, &filled, &weight, out);
+	}
+	if (error == 0 && !any)
+		fprintf(out, "#\n# No samples.\n");
+	if (error == 0 && (fflush(out) != 0 || ferror(out)))
+		error = errno ? -errno : -EIO;
+	return error;
+}

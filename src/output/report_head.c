@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "output/report_parts.h"
+
+#include "output/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+static const char *fact_or(const struct profile *p, const char *key, const char *missing)
+{
+	const char *text = profile_fact(p, key);
+	return text && *text ? text : missing;
+}
+
+static void add_machine(struct buffer *b, const struct profile *p)
+{
+	const char *build_id = profile_fact(p, PROFILE_FACT_KERNEL_BUILD_ID);
+	buffer_printf(b, "# machine:  ");
+	text_escape(b, fact_or(p, PROFILE_FACT_HOSTNAME, "[name not recorded]"));
+	buffer_printf(b, ", ");
+	text_escape(b, fact_or(p, PROFILE_FACT_ARCHITECTURE, "[architecture not recorded]"));
+	if (profile_fact(p, PROFILE_FACT_CPUS))
+		buffer_printf(b, ", %" PRIu64 " CPUs", profile_fact_number(p, PROFILE_FACT_CPUS, 0));
+	buffer_printf(b, ", Linux ");
+	text_escape(b, fact_or(p, PROFILE_FACT_KERNEL, "[release not recorded]"));
+	if (build_id) {
+		buffer_printf(b, " (build ID ");
+		text_escape(b, build_id);
+		buffer_printf(b, ")");
+	}
+	buffer_printf(b, "\n");
+}
+
+static void add_command(struct buffer *b, const struct profile *p)
+{
+	const char *command = profile_fact(p, PROFILE_FACT_COMMAND_LINE);
+	if (!command)
+		return;
+	buffer_printf(b, "# command:  ");
+	text_escape(b, command);
+	buffer_printf(b, "\n");
+}
+
+static void add_time(struct buffer *b, const struct profile *p)
+{
+	uint64_t start = profile_fact_number(p, PROFILE_FACT_START_REALTIME, 0);
+	uint64_t duration = profile_fact_number(p, PROFILE_FACT_DURATION, 0);
+	time_t seconds = (time_t)(start / 1000000000);
+	struct tm tm;
+	char text[40];
+	if (!start && !duration)
+		return;
+	buffer_printf(b, "# time:     ");
+	if (start && gmtime_r(&seconds, &tm) && strftime(text, sizeof text, "%F %T UTC", &tm))
+		buffer_printf(b, "%s%s", text, duration ? ", " : "");
+	if (duration)
+		buffer_printf(b, "%.3f s", (double)duration / 1e9);
+	buffer_printf(b, "\n");
+}
+
+static void add_event(struct buffer *b, const struct profile *p)
+{
+	const char *asked = profile_fact(p, PROFILE_FACT_EVENT_ASKED);
+	const char *used = profile_fact(p, PROFILE_FACT_EVENT_USED);
+	const char *remark = profile_fact(p, PROFILE_FACT_EVENT_REMARK);
+	const struct profile_event *event = p->events.n ? &p->events.items[0] : NULL;
+	if (!used && !event)
+		return;
+	buffer_printf(b, "# event:    ");
+	text_escape(b, used ? used : profile_string(p, event->name));
+	if (event && event->frequency)
+		buffer_printf(b, " at %" PRIu64 " Hz", event->frequency);
+	else if (event && event->period)
+		buffer_printf(b, ", a sample each %" PRIu64, event->period);
+	if (asked && used && strcmp(asked, used) != 0) {
+		buffer_printf(b, " instead of ");
+		text_escape(b, asked);
+	}
+	if (remark) {
+		buffer_printf(b, ": ");
+		text_escape(b, remark);
+	}
+	buffer_printf(b, "\n");
+}
+
+static void add_engine(struct buffer *b, const struct profile *p)
+{
+	const char *engine = profile_fact(p, PROFILE_FACT_ENGINE);
+	if (!engine)
+		return;
+	buffer_printf(b, "# engine:   ");
+	text_escape(b, engine);
+	buffer_printf(b, "\n");
+}
+
+/* "ring-full 8, throttled 3" of those that are not 0. */
+static void add_tallies(struct buffer *b, const struct profile *p, enum profile_tally_kind kind)
+{
+	const char *separator = "";
+	vec_foreach(tally, &p->tallies) {
+		if (tally->kind != kind || !tally->count)
+			continue;
+		buffer_printf(b, "%s", separator);
+		text_escape(b, profile_string(p, tally->name));
+		buffer_printf(b, " %" PRIu64, tally->count);
+		separator = ", ";
+	}
+}
+
+static void add_lost(struct buffer *b, const struct profile *p)
+{
+	uint64_t lost = profile_tally_sum(p, PROFILE_LOSS);
+	buffer_printf(b, "# lost:     ");
+	if (lost) {
+		buffer_printf(b, "%" PRIu64 ": ", lost);
+		add_tallies(b, p, PROFILE_LOSS);
+	} else {
+		buffer_printf(b, "nothing");
+	}
+	buffer_printf(b, "\n");
+}
+
+/* Each time that an event fired is a sample, was not wanted, or was lost; if not, that is said too. */
+static void add_account(struct buffer *b, const struct profile *p)
+{
+	uint64_t counted = profile_fact_number(p, PROFILE_FACT_EVENTS_COUNTED, UINT64_MAX);
+	if (counted == UINT64_MAX)
+		return;
+	uint64_t lost = profile_tally_sum(p, PROFILE_LOSS);
+	uint64_t known = p->total_count + lost;
+	buffer_printf(b, "# counted:  %" PRIu64 " events = %" PRIu64 " samples", counted,
+		      p->total_count);
+	vec_foreach(tally, &p->tallies) {
+		if (tally->kind != PROFILE_SKIPPED || !tally->count)
+			continue;
+		buffer_printf(b, " + %" PRIu64 " ", tally->count);
+		text_escape(b, profile_string(p, tally->name));
+		known += tally->count;
+	}
+	buffer_printf(b, " + %" PRIu64 " lost", lost);
+	if (known < counted)
+		buffer_printf(b, " + %" PRIu64 " not accounted for", counted - known);
+	else if (known > counted)
+		buffer_printf(b, " - %" PRIu64 " more than were counted", known - counted);
+	buffer_printf(b, "\n");
+}
+
+static void add_bytes(struct buffer *b, uint64_t bytes)
+{
+	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+	double amount = (double)bytes;
+	size_t unit = 0;
+	for (; amount >= 1024 && unit + 1 < ARRAY_SIZE(units); unit++)
+		amount /= 1024;
+	buffer_printf(b, unit ? "%.1f %s" : "%.0f %s", amount, units[unit]);
+}
+
+static void add_cost(struct buffer *b, const struct profile *p)
+{
+	uint64_t user = profile_fact_number(p, PROFILE_FACT_COST_USER, UINT64_MAX);
+	uint64_t system = profile_fact_number(p, PROFILE_FACT_COST_SYSTEM, 0);
+	uint64_t bpf = profile_fact_number(p, PROFILE_FACT_COST_KERNEL, 0);
+	uint64_t rss = profile_fact_number(p, PROFILE_FACT_COST_RSS, 0);
+	uint64_t bytes = profile_fact_number(p, PROFILE_FACT_COST_BYTES, 0);
+	uint64_t duration = profile_fact_number(p, PROFILE_FACT_DURATION, 0);
+	if (user == UINT64_MAX)
+		return;
+	double seconds = (double)user / 1e6 + (double)system / 1e6;
+	buffer_printf(b, "# recorder: %.3f s CPU (user %.3f, system %.3f)", seconds,
+		      (double)user / 1e6, (double)system / 1e6);
+	if (duration)
+		buffer_printf(b, " = %.2f%% of one CPU", seconds * 1e11 / (double)duration);
+	if (bpf)
+		buffer_printf(b, ", %.3f s in BPF programs", (double)bpf / 1e9);
+	if (rss) {
+		buffer_printf(b, ", ");
+		add_bytes(b, rss * 1024);
+		buffer_printf(b, " memory");
+	}
+	if (bytes) {
+		buffer_printf(b, ", ");
+		add_bytes(b, bytes);
+		buffer_printf(b, " written");
+	}
+	buffer_printf(b, "\n");
+}
+
+int report_write_head(const struct profile *p, FILE *out)
+{
+	struct buffer b = {};
+	add_machine(&b, p);
+	add_command(&b, p);
+	add_time(&b, p);
+	add_event(&b, p);
+	add_engine(&b, p);
+	add_lost(&b, p);
+	add_account(&b, p);
+	add_cost(&b, p);
+	if (p->damage) {
+		buffer_printf(&b, "# damaged:  ");
+		text_escape(&b, p->damage);
+		buffer_printf(&b, "\n");
+	}
+	int r = b.failed ? -ENOMEM : 0;
+	if (r == 0)
+		fwrite(b.data, 1, b.n, out);
+	buffer_deinit(&b);
+	return r;
+}
