@@ -224,8 +224,8 @@ static void each_event_has_a_table_of_its_own(void **state)
 	_cleanup_(cleanup_profile_free) struct profile *p = build_empty();
 	uint32_t event;
 	assert_int_equal(profile_add_event(p, "page-faults", "faults", 1, 0, &event), 0);
-	build_samples(p, "a", 1, 0, 1, FRAMES(FRAME_OF_JIT(1)));
-	const struct frame frame = FRAME_OF_JIT(2);
+	build_samples(p, "a", 1, 0, 1, FRAMES(FRAME_OF_RAW(1)));
+	const struct frame frame = FRAME_OF_RAW(2);
 	struct sample s = {.event = event, .command = "b", .frames = &frame, .n_frames = 1, .value = 5};
 	assert_int_equal(profile_add_sample(p, &s), 1);
 	_cleanup_free_ char *text = report_text(p, &(struct report_options){});
