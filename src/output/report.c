@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define GRAPH_LIMIT 0.5 /* percent, like perf */
+#define MAX_TABLES  100 /* events that a report shows */
 
 static const struct key {
 	const char *name;
@@ -61,7 +62,8 @@ struct report {
 
 	VEC(struct texts) groups;
 	struct hash_index group_index;
-	struct texts *of_task; /* by task: comm, pid, tid */
+	struct texts *of_task; /* by task: comm, pid, tid, once it was needed */
+	bool *task_labelled;   /* by task */
 
 	VEC(struct texts) row_labels;
 	struct hash_index row_label_index;
@@ -175,23 +177,24 @@ static int label_frames(struct report *r)
 	return error;
 }
 
-static int label_tasks(struct report *r)
+static int label_task(struct report *r, uint32_t number)
 {
-	r->of_task = calloc(r->p->tasks.n + 1, sizeof *r->of_task);
-	int error = r->of_task ? 0 : -ENOMEM;
-	for (size_t i = 0; i < r->p->tasks.n && error == 0; i++) {
-		const struct profile_task *task = &r->p->tasks.items[i];
-		const char *command = profile_string(r->p, task->command);
-		char text[400];
-		if (wants(r, REPORT_COMM))
-			error = labels_add(&r->labels, command, &r->of_task[i].of[REPORT_COMM]);
-		snprintf(text, sizeof text, "%7u:%s", task->key.pid, command);
-		if (error == 0 && wants(r, REPORT_PID))
-			error = labels_add(&r->labels, text, &r->of_task[i].of[REPORT_PID]);
-		snprintf(text, sizeof text, "%7u:%s", task->key.tid, command);
-		if (error == 0 && wants(r, REPORT_TID))
-			error = labels_add(&r->labels, text, &r->of_task[i].of[REPORT_TID]);
-	}
+	const struct profile_task *task = &r->p->tasks.items[number];
+	const char *command = profile_string(r->p, task->command);
+	struct texts *texts = &r->of_task[number];
+	char text[400];
+	int error = 0;
+	if (r->task_labelled[number])
+		return 0;
+	if (wants(r, REPORT_COMM))
+		error = labels_add(&r->labels, command, &texts->of[REPORT_COMM]);
+	snprintf(text, sizeof text, "%7u:%s", task->key.pid, command);
+	if (error == 0 && wants(r, REPORT_PID))
+		error = labels_add(&r->labels, text, &texts->of[REPORT_PID]);
+	snprintf(text, sizeof text, "%7u:%s", task->key.tid, command);
+	if (error == 0 && wants(r, REPORT_TID))
+		error = labels_add(&r->labels, text, &texts->of[REPORT_TID]);
+	r->task_labelled[number] = true;
 	return error;
 }
 
@@ -205,9 +208,9 @@ static int label_cgroup(struct report *r, uint32_t number, uint32_t *ret)
 
 static int group_of(struct report *r, const struct profile_sample *s, uint32_t *ret)
 {
+	int error = label_task(r, s->task);
 	struct texts key = r->of_task[s->task];
-	int error = 0;
-	if (wants(r, REPORT_CGROUP))
+	if (error == 0 && wants(r, REPORT_CGROUP))
 		error = label_cgroup(r, s->cgroup, &key.of[REPORT_CGROUP]);
 	if (error == 0 && wants(r, REPORT_CPU)) {
 		char text[16];
@@ -364,12 +367,6 @@ static int make_rows_of_group(struct report *r, size_t start, size_t end)
 
 static int make_rows(struct report *r)
 {
-	size_t n = r->row_labels.n;
-	r->label_self = calloc(n, sizeof *r->label_self);
-	r->label_total = calloc(n, sizeof *r->label_total);
-	r->label_nodes = calloc(n, sizeof *r->label_nodes);
-	if (!r->label_self || !r->label_total || !r->label_nodes)
-		return -ENOMEM;
 	int error = 0;
 	for (size_t start = 0, end; start < r->entries.n && error == 0; start = end) {
 		for (end = start; end < r->entries.n &&
@@ -500,27 +497,19 @@ static void write_table(const struct report *r)
 	}
 }
 
-/* ---- one event ------------------------------------------------------------------------------- */
+/* ---- the report ------------------------------------------------------------------------------ */
 
-static struct report_weight weigh_event(const struct profile *p, uint32_t event)
+static void clear_event(struct report *r)
 {
-	struct report_weight w = {.event = event};
-	vec_foreach(sample, &p->samples) {
-		if (sample->event != event)
-			continue;
-		w.count += sample->count;
-		w.total += sample->value;
-	}
-	w.by_count = w.total == 0;
-	if (w.by_count)
-		w.total = w.count;
-	return w;
+	vec_foreach(row, &r->rows)
+		call_tree_deinit(&row->graph);
+	r->rows.n = 0;
+	r->entries.n = 0;
 }
 
 static void report_deinit(struct report *r)
 {
-	vec_foreach(row, &r->rows)
-		call_tree_deinit(&row->graph);
+	clear_event(r);
 	vec_deinit(&r->rows);
 	vec_deinit(&r->entries);
 	vec_deinit(&r->nodes);
@@ -530,6 +519,7 @@ static void report_deinit(struct report *r)
 	hash_index_deinit(&r->group_index);
 	hash_index_deinit(&r->row_label_index);
 	free(r->of_task);
+	free(r->task_labelled);
 	free(r->row_of_frame);
 	free(r->label_self);
 	free(r->label_total);
@@ -540,13 +530,26 @@ static void report_deinit(struct report *r)
 	labels_deinit(&r->labels);
 }
 
+static int allocate_tables(struct report *r)
+{
+	size_t n = r->row_labels.n, n_tasks = r->p->tasks.n + 1;
+	r->label_self = calloc(n, sizeof *r->label_self);
+	r->label_total = calloc(n, sizeof *r->label_total);
+	r->label_nodes = calloc(n, sizeof *r->label_nodes);
+	r->of_task = calloc(n_tasks, sizeof *r->of_task);
+	r->task_labelled = calloc(n_tasks, sizeof *r->task_labelled);
+	return r->label_self && r->label_total && r->label_nodes && r->of_task && r->task_labelled
+		       ? 0
+		       : -ENOMEM;
+}
+
 static int prepare(struct report *r)
 {
 	int error = labels_init(&r->labels, r->p);
 	if (error == 0)
 		error = label_frames(r);
 	if (error == 0)
-		error = label_tasks(r);
+		error = allocate_tables(r);
 	if (error == 0)
 		error = stack_sums_init(&r->sums, r->p);
 	r->sums.leaves_only = !shows_children(r);
@@ -557,21 +560,54 @@ static int prepare(struct report *r)
 	return error;
 }
 
-static int report_event(const struct profile *p, const struct report_options *options,
-			const struct report_weight *weight, FILE *out)
+static int report_event(struct report *r)
 {
-	struct report r = {.p = p, .options = *options, .weight = *weight, .out = out};
-	int error = prepare(&r);
+	int error = collect_entries(r);
 	if (error == 0)
-		error = collect_entries(&r);
+		error = make_rows(r);
+	if (error == 0 && r->rows.n)
+		qsort_r(r->rows.items, r->rows.n, sizeof *r->rows.items, by_weight, r);
 	if (error == 0)
-		error = make_rows(&r);
-	if (error == 0 && r.rows.n)
-		qsort_r(r.rows.items, r.rows.n, sizeof *r.rows.items, by_weight, &r);
-	if (error == 0)
-		write_table(&r);
-	report_deinit(&r);
-	return error < 0 ? error : report_write_nameless(p, weight, out);
+		write_table(r);
+	clear_event(r);
+	return error < 0 ? error : report_write_nameless(r->p, &r->weight, r->out);
+}
+
+/* By event: what its samples weigh. */
+static struct report_weight *weigh_events(const struct profile *p)
+{
+	struct report_weight *weights = calloc(p->events.n + 1, sizeof *weights);
+	if (!weights)
+		return NULL;
+	vec_foreach(sample, &p->samples) {
+		weights[sample->event].count += sample->count;
+		weights[sample->event].total += sample->value;
+	}
+	for (uint32_t i = 0; i < p->events.n; i++) {
+		weights[i].event = i;
+		weights[i].by_count = weights[i].total == 0;
+		if (weights[i].by_count)
+			weights[i].total = weights[i].count;
+	}
+	return weights;
+}
+
+static int report_events(struct report *r)
+{
+	_cleanup_free_ struct report_weight *weights = weigh_events(r->p);
+	int error = weights ? 0 : -ENOMEM;
+	size_t n = 0;
+	for (size_t i = 0; i < r->p->events.n && error == 0; i++) {
+		if (!weights[i].count || n++ >= MAX_TABLES)
+			continue;
+		r->weight = weights[i];
+		error = report_event(r);
+	}
+	if (error == 0 && !n)
+		fprintf(r->out, "#\n# No samples.\n");
+	if (n > MAX_TABLES)
+		fprintf(r->out, "#\n# %zu more events are not shown.\n", n - MAX_TABLES);
+	return error;
 }
 
 static void fill_defaults(struct report_options *options)
@@ -590,17 +626,13 @@ int report_write(const struct profile *p, const struct report_options *options, 
 	struct report_options filled = *options;
 	fill_defaults(&filled);
 	errno = 0;
+	struct report r = {.p = p, .options = filled, .out = out};
 	int error = report_write_head(p, out);
-	bool any = false;
-	for (uint32_t event = 0; event < p->events.n && error == 0; event++) {
-		struct report_weight weight = weigh_event(p, event);
-		if (!weight.count)
-			continue;
-		any = true;
-		error = report_event(p, &filled, &weight, out);
-	}
-	if (error == 0 && !any)
-		fprintf(out, "#\n# No samples.\n");
+	if (error == 0)
+		error = prepare(&r);
+	if (error == 0)
+		error = report_events(&r);
+	report_deinit(&r);
 	if (error == 0 && (fflush(out) != 0 || ferror(out)))
 		error = errno ? -errno : -EIO;
 	return error;

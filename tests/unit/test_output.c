@@ -219,6 +219,25 @@ static void what_does_not_add_up_is_said(void **state)
 	assert_contains(more, " + 11 lost - 11 more than were counted\n");
 }
 
+static void moments_are_right_in_leap_years_and_at_their_ends(void **state)
+{
+	static const struct {
+		uint64_t seconds;
+		const char *text;
+	} moments[] = {
+		{1, "1970-01-01 00:00:01 UTC"},		 {951782400, "2000-02-29 00:00:00 UTC"},
+		{951868799, "2000-02-29 23:59:59 UTC"},	 {978307199, "2000-12-31 23:59:59 UTC"},
+		{1709164800, "2024-02-29 00:00:00 UTC"}, {4107542400, "2100-03-01 00:00:00 UTC"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(moments); i++) {
+		_cleanup_(cleanup_profile_free) struct profile *p = build_empty();
+		profile_set_fact_number(p, PROFILE_FACT_START_REALTIME,
+					moments[i].seconds * 1000000000);
+		_cleanup_free_ char *text = report_text(p, &(struct report_options){});
+		assert_contains(text, moments[i].text);
+	}
+}
+
 static void each_event_has_a_table_of_its_own(void **state)
 {
 	_cleanup_(cleanup_profile_free) struct profile *p = build_empty();
@@ -381,6 +400,7 @@ int main(void)
 		cmocka_unit_test(a_report_without_samples_says_so),
 		cmocka_unit_test(samples_without_frames_and_without_values_have_rows),
 		cmocka_unit_test(what_does_not_add_up_is_said),
+		cmocka_unit_test(moments_are_right_in_leap_years_and_at_their_ends),
 		cmocka_unit_test(each_event_has_a_table_of_its_own),
 		cmocka_unit_test(a_narrow_terminal_cuts_rows_at_its_width),
 		cmocka_unit_test(a_write_that_fails_is_an_error),

@@ -3,6 +3,8 @@
 #include "base/io.h"
 #include "lib/profile_builder.h"
 #include "lib/test.h"
+#include "output/output.h"
+#include "output/report.h"
 #include "profile/reader.h"
 #include "profile/writer.h"
 
@@ -760,17 +762,30 @@ static void enter_sandbox(void)
 		_exit(2);
 }
 
-static void opens_in_a_sandbox_that_cannot_open_files(void **state)
+static int read_and_print(int fd, FILE *out)
+{
+	struct profile *p = NULL;
+	if (profile_open(fd, "x", &p, NULL) != 0 || p->total_count != 100)
+		return 3;
+	if (report_write(p, &(struct report_options){.call_graph = true}, out) < 0)
+		return 4;
+	for (size_t i = 0; output_format_at(i); i++) {
+		if (output_format_at(i)->write(p, out) < 0)
+			return 5;
+	}
+	return 0;
+}
+
+static void opens_and_prints_in_a_sandbox_that_cannot_open_files(void **state)
 {
 	size_t size;
 	free(saved_bytes(&size));
 	int fd = open(path, O_RDONLY);
 	pid_t child = fork();
 	if (child == 0) {
+		_cleanup_fclose_ FILE *out = fdopen(memfd_create("out", 0), "w");
 		enter_sandbox();
-		struct profile *p = NULL;
-		int r = profile_open(fd, "x", &p, NULL);
-		_exit(r == 0 && p->total_count == 100 ? 0 : 3);
+		_exit(read_and_print(fd, out));
 	}
 	int status;
 	assert_int_equal(waitpid(child, &status, 0), child);
@@ -785,7 +800,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #if HAVE_SECCOMP
-		test_in_directory(opens_in_a_sandbox_that_cannot_open_files),
+		test_in_directory(opens_and_prints_in_a_sandbox_that_cannot_open_files),
 #endif
 		test_in_directory(a_saved_profile_opens_with_everything_in_it),
 		test_in_directory(the_tables_for_people_are_filled_at_close),
