@@ -183,8 +183,8 @@ static int choose_events(struct recorder *r, struct mw_error *e)
 	if (o->n_events || cpu_events_probe(&r->events[0]) >= 0)
 		return 0;
 	snprintf(r->remark, sizeof r->remark,
-		 "no hardware counters here (no PMU): cpu-clock instead of cycles");
-	notice(r, r->remark, NULL);
+		 "no hardware counters here (no PMU)");
+	notice(r, "no hardware counters here (no PMU): cpu-clock instead of cycles", NULL);
 	return event_parse("cpu-clock", &r->events[0], e);
 }
 
