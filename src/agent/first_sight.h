@@ -55,6 +55,12 @@ int first_sight_add_vdso(struct first_sight *f, uint32_t *ret_profile_file);
 /* A file that a task has mapped, seen in /proc; *ret is the profile's number. */
 int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
 			    const struct mapping *mapping, uint32_t *ret);
+/*
+ * A file that was executed, open for reading; takes the descriptor. It is identified and its names are
+ * put into the store, sampled or not: should a sample come when it is gone, they are there. It gets a
+ * number in the profile only then. 0 or -ENOMEM.
+ */
+int first_sight_add_executed(struct first_sight *f, int fd);
 /* The profile's number of a sampler's file; UINT32_MAX if there is none. */
 uint32_t first_sight_profile_file(const struct first_sight *f, uint32_t sampler_number);
 
@@ -72,6 +78,7 @@ void first_sight_give_up(struct first_sight *f, enum mw_reason reason);
 
 struct first_sight_counts {
 	uint64_t seen;      /* files (distinct in inode and state) */
+	uint64_t executed;  /* ... at an exec */
 	uint64_t identified;
 	uint64_t extracted; /* symbol tables made; the rest was in the store */
 	uint64_t not_opened;

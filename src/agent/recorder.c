@@ -23,6 +23,7 @@
 #include "capture/cpu_events.h"
 #include "capture/engine.h"
 #include "capture/probe.h"
+#include "content/exec_watch.h"
 #include "profile/naming.h"
 #include "profile/writer.h"
 #include "symbols/symbolizer.h"
@@ -64,6 +65,7 @@ struct recorder {
 	struct profile_writer *writer;
 	struct first_sight *first_sight;
 	struct cgroups *cgroups;
+	struct exec_watch *exec_watch; /* NULL: the kernel does not tell what is executed */
 	struct images *images;
 	struct areas *areas;
 	struct undecided *undecided;
@@ -143,6 +145,8 @@ static int on_sample(void *data, const struct sample *sample)
 	translated.frames = frames;
 	translated.n_frames = n;
 	translated.cgroup = cgroups_see(r->cgroups, sample);
+	if (r->exec_watch)
+		exec_watch_see_namespace(r->exec_watch, sample->mount_namespace, sample->task.pid);
 	return undecided_take(r->undecided, &translated);
 }
 
@@ -341,6 +345,24 @@ static int open_first_sight(struct recorder *r, struct mw_error *e)
 	return result < 0 ? error_errno(e, result, "first sight") : 0;
 }
 
+/* Worth having: without it, a program that lives for a moment may be gone before it is opened. */
+static void open_exec_watch(struct recorder *r)
+{
+	struct mw_error e;
+	if (exec_watch_new(&r->proc, r->o->log, &r->exec_watch, &e) < 0)
+		notice(r, e.msg, "short-lived programs that are deleted at once may have no names");
+}
+
+static int take_executed(struct recorder *r)
+{
+	int fd, result = 0;
+	while (result >= 0 && r->exec_watch && (fd = exec_watch_next(r->exec_watch)) >= 0) {
+		exec_watch_ignore(r->exec_watch, fd);
+		result = first_sight_add_executed(r->first_sight, fd);
+	}
+	return result;
+}
+
 static int open_naming(struct recorder *r, struct mw_error *e)
 {
 	open_kernel_symbols(r);
@@ -363,8 +385,12 @@ static int open_loop(struct recorder *r, struct mw_error *e)
 	r->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (r->epoll < 0 || r->timer < 0 || timerfd_settime(r->timer, 0, &tick, NULL) < 0)
 		return error_errno(e, -errno, "cannot set up the event loop");
-	const int fds[] = {r->timer, r->signals, r->workload.pidfd, sampler_fd(r->sampler),
-			   run_server_fd(r->server)};
+	const int fds[] = {r->timer,
+			   r->signals,
+			   r->workload.pidfd,
+			   sampler_fd(r->sampler),
+			   run_server_fd(r->server),
+			   r->exec_watch ? exec_watch_fd(r->exec_watch) : -1};
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		int result = watch(r, fds[i]);
 		if (result < 0)
@@ -420,14 +446,17 @@ static int set_up(struct recorder *r, struct mw_error *e)
 		result = open_naming(r, e);
 	if (result >= 0)
 		result = open_first_sight(r, e);
-	if (result >= 0)
+	if (result >= 0) {
+		open_exec_watch(r);
 		result = open_loop(r, e);
+	}
 	return result;
 }
 
 static void tear_down(struct recorder *r)
 {
 	workload_deinit(&r->workload);
+	exec_watch_free(r->exec_watch);
 	first_sight_free(r->first_sight);
 	cgroups_free(r->cgroups);
 	undecided_free(r->undecided);
@@ -475,6 +504,8 @@ static int each_second(struct recorder *r)
 	int result = naming_go_on(&r->naming);
 	flush(r);
 	sampler_refresh(r->sampler);
+	if (r->exec_watch)
+		exec_watch_refresh(r->exec_watch);
 	show_progress(r);
 	return result;
 }
@@ -514,7 +545,9 @@ static int turn(struct recorder *r, int timeout_ms)
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	take_signals(r);
-	int result = sampler_dispatch(r->sampler);
+	int result = take_executed(r);
+	if (result >= 0)
+		result = sampler_dispatch(r->sampler);
 	if (result >= 0)
 		result = first_sight_take_results(r->first_sight);
 	if (result == -EPIPE) /* the fork server died: no new names, but the samples go on */
