@@ -480,21 +480,24 @@ static void write_row(const struct report *r, const struct row *row, const size_
 				   r->options.colour, r->out);
 }
 
-static void write_table(const struct report *r)
+static int write_table(struct report *r)
 {
 	size_t widths[REPORT_N_KEYS];
-	struct buffer name = {};
-	text_escape(&name, profile_string(r->p, r->p->events.items[r->weight.event].name));
-	fprintf(r->out, "#\n# Samples: %" PRIu64 " of event '%.*s'\n", r->weight.count, (int)name.n,
-		name.n ? (const char *)name.data : "");
+	uint32_t name;
+	int error = labels_add(&r->labels,
+			       profile_string(r->p, r->p->events.items[r->weight.event].name), &name);
+	if (error < 0)
+		return error;
+	fprintf(r->out, "#\n# Samples: %" PRIu64 " of event '%s'\n", r->weight.count,
+		labels_text(&r->labels, name));
 	fprintf(r->out, "# Event count (approx.): %" PRIu64 "\n#\n", r->weight.total);
-	buffer_deinit(&name);
 	measure(r, widths);
 	write_titles(r, widths);
 	vec_foreach(row, &r->rows) {
 		if (is_shown(r, row))
 			write_row(r, row, widths);
 	}
+	return 0;
 }
 
 /* ---- the report ------------------------------------------------------------------------------ */
@@ -568,7 +571,7 @@ static int report_event(struct report *r)
 	if (error == 0 && r->rows.n)
 		qsort_r(r->rows.items, r->rows.n, sizeof *r->rows.items, by_weight, r);
 	if (error == 0)
-		write_table(r);
+		error = write_table(r);
 	clear_event(r);
 	return error < 0 ? error : report_write_nameless(r->p, &r->weight, r->out);
 }
