@@ -109,7 +109,7 @@ static int fold_sample(struct folder *f, const struct profile_sample *s)
 	size_t n = profile_stack_frames(f->p, s->stack, frames, PROFILE_DEPTH_MAX);
 	f->text.n = 0;
 	buffer_printf(&f->text, "%s", strings_get(&f->texts, command));
-	for (size_t i = n; i-- > 0;) {
+	for (size_t i = MIN(n, (size_t)PROFILE_DEPTH_MAX); i-- > 0;) {
 		const char *text = strings_get(&f->texts, f->of_frame[frames[i]]);
 		buffer_u8(&f->text, ';');
 		buffer_bytes(&f->text, text, strlen(text));
