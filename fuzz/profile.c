@@ -57,6 +57,7 @@ static void read_records(const uint8_t *data, size_t size)
 		return;
 	struct codec_decoder decoder = {.p = p};
 	codec_decode(&decoder, data, size, NULL);
+	codec_decode_end(&decoder);
 	codec_decoder_deinit(&decoder);
 	check(p);
 	print(p);

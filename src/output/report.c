@@ -47,6 +47,13 @@ struct row {
 	struct call_tree graph; /* empty if the row is too light */
 };
 
+/* What rows are ordered by; apart from them, since this is moved around. */
+struct place {
+	uint64_t weight;
+	uint64_t self;
+	uint32_t row;
+};
+
 struct entry {
 	uint32_t group;
 	uint32_t stack;
@@ -78,6 +85,7 @@ struct report {
 	VEC(uint32_t) nodes;                /* of the group at hand, by label in the order of seen */
 	VEC(struct entry) entries;
 	VEC(struct row) rows;
+	VEC(struct place) order;
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -384,19 +392,29 @@ static const char *cell(const struct report *r, const struct row *row, uint8_t k
 	return labels_text(&r->labels, t->of[key]);
 }
 
-static int by_weight(const void *a, const void *b, void *context)
+static int by_weight(const void *a, const void *b)
 {
-	const struct report *r = context;
-	const struct row *x = a, *y = b;
-	uint64_t first[2] = {shows_children(r) ? x->total : x->self, x->self};
-	uint64_t second[2] = {shows_children(r) ? y->total : y->self, y->self};
-	for (int i = 0; i < 2; i++) {
-		if (first[i] != second[i])
-			return first[i] > second[i] ? -1 : 1;
+	const struct place *x = a, *y = b;
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	if (x->self != y->self)
+		return x->self > y->self ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static int order_rows(struct report *r)
+{
+	r->order.n = 0;
+	if (vec_reserve(&r->order, r->rows.n) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->rows.n; i++) {
+		const struct row *row = &r->rows.items[i];
+		uint64_t weight = shows_children(r) ? row->total : row->self;
+		r->order.items[r->order.n++] = (struct place){weight, row->self, (uint32_t)i};
 	}
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->label < y->label ? -1 : x->label > y->label;
+	if (r->order.n)
+		qsort(r->order.items, r->order.n, sizeof *r->order.items, by_weight);
+	return 0;
 }
 
 /* ---- printing -------------------------------------------------------------------------------- */
@@ -480,21 +498,25 @@ static void write_row(const struct report *r, const struct row *row, const size_
 				   r->options.colour, r->out);
 }
 
-static void write_table(const struct report *r)
+static int write_table(struct report *r)
 {
 	size_t widths[REPORT_N_KEYS];
-	struct buffer name = {};
-	text_escape(&name, profile_string(r->p, r->p->events.items[r->weight.event].name));
-	fprintf(r->out, "#\n# Samples: %" PRIu64 " of event '%.*s'\n", r->weight.count, (int)name.n,
-		name.n ? (const char *)name.data : "");
+	uint32_t name;
+	int error = labels_add(&r->labels,
+			       profile_string(r->p, r->p->events.items[r->weight.event].name), &name);
+	if (error < 0)
+		return error;
+	fprintf(r->out, "#\n# Samples: %" PRIu64 " of event '%s'\n", r->weight.count,
+		labels_text(&r->labels, name));
 	fprintf(r->out, "# Event count (approx.): %" PRIu64 "\n#\n", r->weight.total);
-	buffer_deinit(&name);
 	measure(r, widths);
 	write_titles(r, widths);
-	vec_foreach(row, &r->rows) {
+	vec_foreach(place, &r->order) {
+		const struct row *row = &r->rows.items[place->row];
 		if (is_shown(r, row))
 			write_row(r, row, widths);
 	}
+	return 0;
 }
 
 /* ---- the report ------------------------------------------------------------------------------ */
@@ -511,6 +533,7 @@ static void report_deinit(struct report *r)
 {
 	clear_event(r);
 	vec_deinit(&r->rows);
+	vec_deinit(&r->order);
 	vec_deinit(&r->entries);
 	vec_deinit(&r->nodes);
 	vec_deinit(&r->seen);
@@ -565,10 +588,10 @@ static int report_event(struct report *r)
 	int error = collect_entries(r);
 	if (error == 0)
 		error = make_rows(r);
-	if (error == 0 && r->rows.n)
-		qsort_r(r->rows.items, r->rows.n, sizeof *r->rows.items, by_weight, r);
 	if (error == 0)
-		write_table(r);
+		error = order_rows(r);
+	if (error == 0)
+		error = write_table(r);
 	clear_event(r);
 	return error < 0 ? error : report_write_nameless(r->p, &r->weight, r->out);
 }
