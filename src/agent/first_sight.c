@@ -2,10 +2,12 @@
 #include "agent/first_sight.h"
 
 #include "base/cleanup.h"
+#include "base/file_id.h"
 #include "base/hash.h"
 #include "base/io.h"
 #include "content/content.h"
 #include "content/debug_files.h"
+#include "content/mapped_file.h"
 #include "space/snapshot.h"
 #include "symbols/extract.h"
 
@@ -32,7 +34,7 @@ enum state {
 };
 
 struct entry {
-	struct inode_key key;
+	struct sight_key key;
 	enum state state;
 	uint8_t tries;
 	uint32_t profile_file;
@@ -274,13 +276,20 @@ static int set_entry(entry_list *list, uint32_t number, uint32_t entry)
 	return 0;
 }
 
+static uint64_t hash_key(const struct sight_key *key)
+{
+	return hash_bytes(&key->inode, sizeof key->inode, file_id_hash(&key->id));
+}
+
 static bool has_key(const void *context, uint32_t number, const void *key)
 {
 	const struct first_sight *f = context;
-	return memcmp(&f->entries.items[number]->key, key, sizeof(struct inode_key)) == 0;
+	const struct sight_key *a = &f->entries.items[number]->key, *b = key;
+	return memcmp(&a->inode, &b->inode, sizeof a->inode) == 0 && a->id.kind == b->id.kind &&
+	       memcmp(a->id.bytes, b->id.bytes, a->id.size) == 0;
 }
 
-static int add_entry(struct first_sight *f, const struct inode_key *key, const char *label,
+static int add_entry(struct first_sight *f, const struct sight_key *key, const char *label,
 		     uint32_t *ret)
 {
 	_cleanup_free_ struct entry *entry = calloc(1, sizeof *entry);
@@ -288,12 +297,12 @@ static int add_entry(struct first_sight *f, const struct inode_key *key, const c
 		return -ENOMEM;
 	entry->key = *key;
 	entry->writer.fd = -1;
-	int r = profile_add_file(f->o.profile, label, key->device, key->inode,
+	int r = profile_add_file(f->o.profile, label, key->inode.device, key->inode.inode,
 				 &entry->profile_file);
 	if (r < 0)
 		return r;
 	uint32_t number = (uint32_t)f->entries.n;
-	r = hash_index_add(&f->by_key, hash_bytes(key, sizeof *key, 0), number);
+	r = hash_index_add(&f->by_key, hash_key(key), number);
 	if (r == 0)
 		r = set_entry(&f->by_file, entry->profile_file, number);
 	if (r == 0)
@@ -304,6 +313,87 @@ static int add_entry(struct first_sight *f, const struct inode_key *key, const c
 	f->unfinished++;
 	f->counts.seen++;
 	*ret = number;
+	return 0;
+}
+
+/* The entry of a key, made if it is new. 1: there is something to open. */
+static int find_entry(struct first_sight *f, const struct sight_key *key,
+		      const struct file_request *request, uint32_t *ret)
+{
+	*ret = hash_index_find(&f->by_key, hash_key(key), has_key, f, key);
+	if (*ret == HASH_INDEX_NONE) {
+		char buf[4096];
+		const char *label = label_of(f, request, NULL, buf, sizeof buf);
+		int r = add_entry(f, key, label, ret);
+		return r < 0 ? r : 1;
+	}
+	struct entry *entry = f->entries.items[*ret];
+	if (entry->state != STATE_FAILED || entry->tries >= MAX_TRIES)
+		return 0;
+	/* It failed before; this task may help. */
+	f->unfinished++;
+	profile_set_file(f->o.profile, entry->profile_file, NULL, MW_REASON_NONE);
+	return 1;
+}
+
+static int open_for(struct first_sight *f, uint32_t number, const struct file_request *request)
+{
+	struct entry *entry = f->entries.items[number];
+	entry->request = *request;
+	int r = open_entry(f, number);
+	entry->request.name = "";
+	return r;
+}
+
+/* The mapping of a build ID that was seen at an address, if the process still is the same program. */
+static int find_mapping(struct first_sight *f, const struct file_sighting *s,
+			struct file_request *request)
+{
+	struct sample sample = {
+		.task = {s->pid, s->tid, s->start_time, s->exec_count, 0},
+		.image = s->image,
+	};
+	const struct mapping *m;
+	images_find(f->o.images, &sample, s->address, &m);
+	if (!m || !m->inode) {
+		images_refresh(f->o.images, &sample, UINT64_MAX);
+		images_find(f->o.images, &sample, s->address, &m);
+	}
+	if (!m || !m->inode)
+		return -ENOENT;
+	request->map_start = m->start;
+	request->map_end = m->end;
+	return mapped_file_ask(f->o.proc, request);
+}
+
+/* Nothing could be opened, but the store may know the one content that has this id. */
+static int complete_from_store(struct first_sight *f, struct entry *entry)
+{
+	struct mw_file_id id;
+	if (store_complete_id(f->o.store, &entry->key.id, &id) < 0)
+		return -ENOENT;
+	int r = profile_set_file(f->o.profile, entry->profile_file, &id, MW_REASON_NONE);
+	entry->state = STATE_DONE;
+	f->unfinished--;
+	return r;
+}
+
+static int add_by_id(struct first_sight *f, const struct file_sighting *s,
+		     struct file_request *request)
+{
+	struct sight_key key = {.id = s->id};
+	uint32_t number;
+	int can_be_asked = find_mapping(f, s, request);
+	int r = find_entry(f, &key, request, &number);
+	int set = r < 0 ? r : set_entry(&f->by_number, s->number, number);
+	if (r <= 0 || set < 0)
+		return r < 0 ? r : set;
+	struct entry *entry = f->entries.items[number];
+	profile_set_file(f->o.profile, entry->profile_file, &s->id, MW_REASON_NONE);
+	if (can_be_asked == 0)
+		return open_for(f, number, request);
+	if (complete_from_store(f, entry) < 0)
+		fail_to_open(f, entry, MW_REASON_FILE_GONE);
 	return 0;
 }
 
@@ -319,26 +409,38 @@ int first_sight_add(struct first_sight *f, const struct file_sighting *s)
 		.map_end = s->map_end,
 		.name = s->name,
 	};
-	uint32_t number = hash_index_find(&f->by_key, hash_bytes(&s->key, sizeof s->key, 0), has_key,
-					  f, &s->key);
-	bool is_new = number == HASH_INDEX_NONE;
-	if (is_new) {
-		char buf[4096];
-		int r = add_entry(f, &s->key, label_of(f, &request, NULL, buf, sizeof buf), &number);
-		if (r < 0)
-			return r;
-	}
-	int r = set_entry(&f->by_number, s->number, number);
-	struct entry *entry = f->entries.items[number];
-	if (r < 0 || (!is_new && entry->state != STATE_FAILED) || entry->tries >= MAX_TRIES)
-		return r;
-	if (!is_new) { /* it failed before; this task may help */
-		f->unfinished++;
-		profile_set_file(f->o.profile, entry->profile_file, NULL, MW_REASON_NONE);
-	}
-	entry->request = request;
-	r = open_entry(f, number);
-	entry->request.name = "";
+	if (s->id.kind != MW_FILE_ID_NONE)
+		return add_by_id(f, s, &request);
+	struct sight_key key = {.inode = s->key};
+	uint32_t number;
+	int r = find_entry(f, &key, &request, &number);
+	int set = r < 0 ? r : set_entry(&f->by_number, s->number, number);
+	return r <= 0 || set < 0 ? (r < 0 ? r : set) : open_for(f, number, &request);
+}
+
+int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
+			    const struct mapping *mapping, uint32_t *ret)
+{
+	struct file_request request = {
+		.pid = task->pid,
+		.tid = task->tid,
+		.start_time = task->start_time,
+		.map_start = mapping->start,
+		.map_end = mapping->end,
+		.name = mapping->name,
+	};
+	struct sight_key key = {};
+	/* A file that cannot be asked is known by what maps says of it, and will not be opened. */
+	key.inode.inode = mapping->inode;
+	key.inode.device = mapping->major << 20 | mapping->minor;
+	if (mapped_file_ask(f->o.proc, &request) == 0)
+		key.inode = request.key;
+	uint32_t number;
+	int r = find_entry(f, &key, &request, &number);
+	if (r == 1)
+		r = open_for(f, number, &request);
+	if (r == 0)
+		*ret = f->entries.items[number]->profile_file;
 	return r;
 }
 
@@ -365,15 +467,17 @@ static int copy_vdso(int *ret)
 	return 0;
 }
 
-int first_sight_add_vdso(struct first_sight *f)
+int first_sight_add_vdso(struct first_sight *f, uint32_t *ret_profile_file)
 {
-	struct inode_key key = {};
+	struct sight_key key = {};
 	uint32_t number;
 	int r = add_entry(f, &key, "[vdso]", &number);
 	if (r == 0)
 		r = set_entry(&f->by_number, SAMPLER_FILE_VDSO, number);
 	if (r < 0)
 		return r;
+	struct entry *entry = f->entries.items[number];
+	*ret_profile_file = entry->profile_file;
 	_cleanup_free_ struct pin *pin = calloc(1, sizeof *pin);
 	if (!pin)
 		return -ENOMEM;
@@ -381,10 +485,10 @@ int first_sight_add_vdso(struct first_sight *f)
 	if (r == 0)
 		r = pin_remember(pin);
 	if (r < 0) {
-		fail_to_open(f, f->entries.items[number], MW_REASON_FILE_GONE);
+		finish(f, entry, MW_REASON_FILE_GONE);
 		return 0;
 	}
-	f->entries.items[number]->pin = take_ptr(pin);
+	entry->pin = take_ptr(pin);
 	f->n_pins++;
 	return put_off(f, number, STATE_OPEN);
 }
@@ -520,6 +624,17 @@ static bool is_known(struct first_sight *f, const struct entry *entry)
 	return known;
 }
 
+/* A file that was opened for the sake of a build ID must have it. */
+static bool is_expected(const struct entry *entry, const struct mw_file_id *id)
+{
+	const struct mw_file_id *padded = &entry->key.id;
+	if (padded->kind == MW_FILE_ID_NONE)
+		return true;
+	struct mw_file_id as_kernel = {.kind = padded->kind, .size = padded->size};
+	memcpy(as_kernel.bytes, id->bytes, MIN(id->size, padded->size));
+	return id->kind == MW_FILE_ID_GNU && mw_file_id_equal(&as_kernel, padded);
+}
+
 static int take_identity(struct first_sight *f, uint32_t number, const struct run_result *result)
 {
 	struct entry *entry = f->entries.items[number];
@@ -531,7 +646,7 @@ static int take_identity(struct first_sight *f, uint32_t number, const struct ru
 		finish(f, entry, reason_of_outcome(result));
 		return 0;
 	}
-	if (pin_is_unchanged(entry->pin) != 1) {
+	if (pin_is_unchanged(entry->pin) != 1 || !is_expected(entry, &identity->id)) {
 		finish(f, entry, MW_REASON_RACED);
 		return 0;
 	}

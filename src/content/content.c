@@ -138,7 +138,7 @@ static bool is_proved_by_file_system(int fd, const struct file_request *request,
 	struct statfs fs;
 	if (fstatfs(fd, &fs) == 0 && (uint64_t)fs.f_type == request->magic &&
 	    ioctl(fd, FS_IOC_GETVERSION, &generation) == 0 && request->magic == EXT4_SUPER_MAGIC &&
-	    generation != request->key.generation) {
+	    request->key.generation && generation != request->key.generation) {
 		log_debug(log, "%s: the inode is another file's by now", request->name);
 		return false;
 	}

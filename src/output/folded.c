@@ -165,7 +165,7 @@ static uint32_t first_event(const struct profile *p)
 	return first;
 }
 
-int folded_write(const struct profile *p, FILE *out)
+static int folded_write(const struct profile *p, FILE *out)
 {
 	struct folder f = {.p = p};
 	uint32_t event = first_event(p);
@@ -189,3 +189,6 @@ int folded_write(const struct profile *p, FILE *out)
 	buffer_deinit(&f.escaped);
 	return r;
 }
+
+const struct output_format output_folded = {
+	"folded", "one line for each stack and its count, for flame graph tools", folded_write};

@@ -245,7 +245,7 @@ static void write_sample(struct json *j, const struct profile_sample *s)
 	close_bracket(j, '}');
 }
 
-int json_write(const struct profile *p, FILE *out)
+static int json_write(const struct profile *p, FILE *out)
 {
 	struct json j = {.p = p, .out = out};
 	errno = 0;
@@ -275,3 +275,6 @@ int json_write(const struct profile *p, FILE *out)
 		return errno ? -errno : -EIO;
 	return 0;
 }
+
+const struct output_format output_json = {
+	"json", "everything that is in the profile, for programs", json_write};

@@ -486,9 +486,9 @@ static int fill_tables(struct profile_writer *w, struct mw_error *e)
 	return r;
 }
 
-int profile_writer_close(struct profile_writer *w, struct mw_error *e)
+int profile_writer_close(struct profile_writer *writer, struct mw_error *e)
 {
-	_cleanup_(cleanup_profile_writer_free) struct profile_writer *owned = w;
+	_cleanup_(cleanup_profile_writer_free) struct profile_writer *w = writer;
 	int r = profile_writer_flush(w, e);
 	if (r == 0)
 		r = fill_tables(w, e);
