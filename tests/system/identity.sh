@@ -4,13 +4,10 @@
 # different files with one path, one inode, one size and one time.
 . "$(dirname "$0")/lib.sh"
 
-# id_of PATH_END: the file id that the profile has for the file whose path ends so.
-id_of() { "$mapwright" export -f json p.mwp | "$tests/query.py" file-id "$1"; }
-
 names_build_id() { # LENGTH HEX
 	cp "$PROGRAMS/right.id$1" prog
 	watch ./prog $seconds
-	names_all && [ "$(id_of /prog)" = "gnu:$2" ] || fail "the id is $(id_of /prog)"
+	names_all && [ "$(ask file-id "$here/prog")" = "gnu:$2" ] || fail "the id is $(ask file-id "$here/prog")"
 }
 repeat() { printf "$1%.0s" $(seq "$2"); }
 it_names_a_program_with_a_build_id_of_2_bytes() { names_build_id 2 beef; }
@@ -92,7 +89,7 @@ it_gives_no_wrong_name_to_a_library_whose_time_is_set_back_every_five_millisecon
 
 it_says_that_a_program_is_stripped() {
 	watch "$PROGRAMS/right.stripped" $seconds
-	"$mapwright" export -f json p.mwp | "$tests/query.py" reasons burn_right >reasons
+	ask reasons burn_right >reasons
 	grep -q '^stripped ' reasons || { cat reasons; fail "no word of it"; }
 }
 

@@ -9,7 +9,7 @@
 # directory, and whatever was given to at_end, are undone after it, also when it is interrupted.
 #
 # Needs root, and MAPWRIGHT, the program to test.
-set -u
+set -u -o pipefail
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 mapwright=$(realpath -e "${MAPWRIGHT:-$tests/../../build/src/cli/mapwright}") || exit 2
 frequency=499
@@ -114,7 +114,7 @@ until_true() {
 	fail "this never came: $*"
 }
 until_there() { until_true test -e "$1"; }
-is_gone() { ! kill -0 "$1" 2>/dev/null; }
+is_gone() { ! [ -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; }
 export -f until_true until_there fail
 
 # ---- recording --------------------------------------------------------------------------------------
@@ -125,13 +125,16 @@ record() { "$mapwright" record --store "$here/store" -o "$here/p.mwp" "$@" </dev
 # watch COMMAND...: records the whole machine while COMMAND runs.
 watch() { record -q -a -g -F $frequency -- "$@"; }
 
-# start_recording ARGUMENT...: in the background; $recorder is its process id. Returns once it records,
-# which the first bytes of its profile tell.
+# start_recording ARGUMENT...: in the background; $recorder is its process id. Returns once its events
+# count, or it has ended.
 start_recording() {
 	"$mapwright" record --store "$here/store" -o "$here/p.mwp" "$@" </dev/null 2>"$here/recorder.err" &
 	recorder=$!
 	at_end kill_if_there "$recorder"
-	until_true test -s "$here/p.mwp" -o ! -e /proc/$recorder
+	until_true has_events "$recorder"
+}
+has_events() {
+	is_gone "$1" || [ "$(ls -l "/proc/$1/fd" | grep -c perf_event)" -ge "$(nproc)" ]
 }
 kill_if_there() { kill -KILL "$1" 2>/dev/null; }
 stop_recording() { # its exit status
@@ -141,6 +144,9 @@ stop_recording() { # its exit status
 
 # judge ARGUMENT...: see judge.py.
 judge() { "$mapwright" export -f folded "$here/p.mwp" | "$tests/judge.py" "$@"; }
+
+# ask QUESTION [ARGUMENT...]: see query.py.
+ask() { "$mapwright" export -f json "$here/p.mwp" | "$tests/query.py" "$@"; }
 
 # names_all [ARGUMENT...]: the ordinary burn_right has its names: as many samples as its CPU time gives,
 # both of its functions, and nobody else's.

@@ -28,3 +28,4 @@ burn right.stripped right -s
 gcc -O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer "$source/turns.c" -o turns
 gcc -O1 "$source/nameless.c" -o nameless
 gcc -O1 "$source/same_pid.c" -o same_pid
+gcc -O1 "$source/events.c" -o events

@@ -8,6 +8,7 @@
  *   flat           just that (the default)
  *   unlinked       removes its own file first
  *   thread         in a second thread, after the main thread has ended
+ *   both           in P_first, and in a second thread in P_second
  *   fork, vfork    the child in P_first, the parent in P_second, SECONDS each
  *   exec N NEXT    becomes the program NEXT afterwards, which becomes this one again, and so on N times
  *   over           after copying its code over itself, onto anonymous memory
@@ -129,6 +130,21 @@ static void burn_in_thread(void)
 	pthread_exit(NULL);
 }
 
+static void *burn_second(void *unused)
+{
+	(void)unused;
+	burn(NULL, JOIN(P, second));
+	return NULL;
+}
+
+static void burn_both(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, burn_second, NULL);
+	burn(JOIN(P, first), NULL);
+	pthread_join(thread, NULL);
+}
+
 static void burn_in_child(pid_t child)
 {
 	if (child == 0) {
@@ -185,6 +201,8 @@ int main(int argc, char **argv)
 		burn_all();
 	} else if (strcmp(how, "thread") == 0) {
 		burn_in_thread();
+	} else if (strcmp(how, "both") == 0) {
+		burn_both();
 	} else if (strcmp(how, "fork") == 0) {
 		burn_in_child(fork());
 	} else if (strcmp(how, "vfork") == 0) {
