@@ -114,6 +114,16 @@ static uint64_t microseconds(const struct timeval *t)
 	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
 }
 
+uint64_t facts_cpu_time(const struct proc *proc, uint32_t server)
+{
+	struct rusage own;
+	uint64_t children = 0;
+	proc_cpu_time(proc, server, &children);
+	if (getrusage(RUSAGE_SELF, &own) < 0)
+		return children;
+	return children + 1000 * (microseconds(&own.ru_utime) + microseconds(&own.ru_stime));
+}
+
 void facts_of_cost(struct profile *p, const struct rusage *command, uint64_t bytes_written)
 {
 	struct rusage own, children;

@@ -15,6 +15,8 @@ void facts_of_start(struct profile *p, uint64_t start);
 void facts_of_end(struct profile *p, const struct sampler_counts *counts, uint64_t duration,
 		  uint64_t bpf_ns);
 void facts_of_files(struct profile *p, const struct first_sight_counts *counts);
+/* CPU time that recording has cost so far, ns: ours, that of the fork server and its children. */
+uint64_t facts_cpu_time(const struct proc *proc, uint32_t server);
 /* Our own cost and that of our children, without the command that was recorded. */
 void facts_of_cost(struct profile *p, const struct rusage *command, uint64_t bytes_written);
 

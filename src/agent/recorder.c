@@ -16,6 +16,7 @@
 #include "agent/cgroups.h"
 #include "agent/facts.h"
 #include "agent/first_sight.h"
+#include "agent/governor.h"
 #include "agent/undecided.h"
 #include "agent/workload.h"
 #include "base/cleanup.h"
@@ -71,6 +72,7 @@ struct recorder {
 	struct undecided *undecided;
 	const struct engine *engine;
 	struct naming naming;
+	struct governor governor;
 
 	int signals; /* signalfd */
 	int timer;   /* timerfd */
@@ -499,8 +501,22 @@ static void flush(struct recorder *r)
 		r->is_over = true;
 }
 
+/* Says so the first time; the report has the rest. */
+static void govern(struct recorder *r)
+{
+	uint64_t spent = facts_cpu_time(&r->proc, (uint32_t)run_server_pid(r->server)) +
+			 sampler_run_time(r->sampler);
+	if (!governor_tell(&r->governor, now_ns(), spent))
+		return;
+	sampler_set_divisor(r->sampler, r->governor.divisor);
+	log_debug(r->o->log, "governor: the rate is divided by %u now", r->governor.divisor);
+	if (r->governor.lowered == 1 && r->governor.divisor == 2)
+		notice(r, "fewer samples from here on: recording cost more than --max-overhead", NULL);
+}
+
 static int each_second(struct recorder *r)
 {
+	govern(r);
 	int result = naming_go_on(&r->naming);
 	flush(r);
 	sampler_refresh(r->sampler);
@@ -562,6 +578,7 @@ static int turn(struct recorder *r, int timeout_ms)
 static int record(struct recorder *r, struct mw_error *e)
 {
 	r->start = r->last_second = now_ns();
+	governor_init(&r->governor, r->o->max_overhead / 100, (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
 	facts_of_start(r->profile, r->start);
 	int result = sampler_start(r->sampler, e);
 	if (result >= 0 && r->o->command)
@@ -617,6 +634,8 @@ static int finish(struct recorder *r, struct mw_error *e)
 	facts_of_end(r->profile, &counts, duration, sampler_run_time(r->sampler));
 	struct first_sight_counts files = first_sight_get_counts(r->first_sight);
 	facts_of_files(r->profile, &files);
+	if (r->governor.lowered)
+		profile_set_tally(r->profile, PROFILE_COUNTER, "rate-lowered", r->governor.lowered);
 	run_server_stop(take_ptr(r->server));
 	workload_deinit(&r->workload);
 	facts_of_cost(r->profile, &r->workload.usage, profile_writer_bytes(r->writer));

@@ -59,6 +59,7 @@ struct record_options {
 	bool idle;          /* count the idle task too */
 	enum record_engine engine;
 	uint64_t ring_size; /* bytes, a power of two */
+	double max_overhead; /* percent of the machine that recording may cost; 0: no limit */
 
 	uint64_t duration;  /* ns; 0: until interrupted or the command has ended */
 	uint64_t bucket;    /* ns of one time bucket */

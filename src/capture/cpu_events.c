@@ -21,6 +21,8 @@ struct counter {
 	uint32_t event;
 	uint32_t cpu;
 	bool is_online; /* while drop_offline() looks */
+	uint64_t counted;   /* by the event, when the rate was last changed, */
+	uint64_t overflows; /* and the overflows that this made */
 	int fd; /* owned by the link once there is one */
 	struct bpf_link *link;
 };
@@ -31,6 +33,7 @@ struct cpu_events {
 	struct bpf_program *program;
 	const struct log *log;
 	VEC(struct counter) counters;
+	unsigned divisor; /* of the rate that was asked for */
 	uint64_t *closed; /* for each event: overflows of counters that are closed by now */
 };
 
@@ -40,7 +43,7 @@ static int perf_event_open(struct perf_event_attr *attr, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-static int open_counter(const struct event *event, int cpu)
+static int open_counter(const struct event *event, unsigned divisor, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = event->type,
@@ -53,37 +56,57 @@ static int open_counter(const struct event *event, int cpu)
 	};
 	if (event->frequency) {
 		attr.freq = 1;
-		attr.sample_freq = event->frequency;
+		attr.sample_freq = MAX(event->frequency / divisor, 1);
 	} else {
-		attr.sample_period = event->period;
+		attr.sample_period = event->period * divisor;
 	}
 	return perf_event_open(&attr, cpu);
 }
 
 int cpu_events_probe(const struct event *event)
 {
-	int fd = open_counter(event, 0);
+	int fd = open_counter(event, 1, 0);
 	if (fd < 0)
 		return fd;
 	close(fd);
 	return 0;
 }
 
-/* The period of an event whose period does not change; 0 if it does. */
-static uint64_t fixed_period(const struct event *event)
+/* The period of an event whose period does not change by itself; 0 if it does. */
+static uint64_t fixed_period(const struct event *event, unsigned divisor)
 {
 	if (!event->frequency)
-		return event->period;
-	return event->counts_time ? NS_PER_SECOND / event->frequency : 0;
+		return event->period * divisor;
+	return event->counts_time ? NS_PER_SECOND / MAX(event->frequency / divisor, 1) : 0;
 }
 
 static uint64_t overflows(const struct cpu_events *c, const struct counter *counter)
 {
-	uint64_t period = fixed_period(&c->events[counter->event]);
+	uint64_t period = fixed_period(&c->events[counter->event], c->divisor);
 	uint64_t value = 0;
 	if (!period || read(counter->fd, &value, sizeof value) != sizeof value)
-		return 0;
-	return value / period;
+		return counter->overflows;
+	return counter->overflows + (value - counter->counted) / period;
+}
+
+/* A clock's frequency became a period when it was opened; a counter's is still a frequency. */
+static void change_rate(struct cpu_events *c, struct counter *counter, unsigned divisor)
+{
+	const struct event *event = &c->events[counter->event];
+	uint64_t rate = fixed_period(event, divisor);
+	if (!rate)
+		rate = MAX(event->frequency / divisor, 1);
+	counter->overflows = overflows(c, counter);
+	if (read(counter->fd, &counter->counted, sizeof counter->counted) < 0 ||
+	    ioctl(counter->fd, PERF_EVENT_IOC_PERIOD, &rate) < 0)
+		log_debug(c->log, "events: the rate on CPU %u cannot be changed", counter->cpu);
+}
+
+void cpu_events_set_divisor(struct cpu_events *c, unsigned divisor)
+{
+	vec_foreach(counter, &c->counters)
+		change_rate(c, counter, divisor);
+	c->divisor = divisor;
 }
 
 static void close_counter(struct cpu_events *c, struct counter *counter)
@@ -135,7 +158,7 @@ static int explain(const struct event *event, uint32_t cpu, int error, struct mw
 
 static int add_counter(struct cpu_events *c, uint32_t event, uint32_t cpu, struct mw_error *e)
 {
-	_cleanup_close_ int fd = open_counter(&c->events[event], (int)cpu);
+	_cleanup_close_ int fd = open_counter(&c->events[event], c->divisor, (int)cpu);
 	if (fd < 0)
 		return explain(&c->events[event], cpu, fd, e);
 	int r = vec_reserve(&c->counters, c->counters.n + 1);
@@ -205,7 +228,7 @@ int cpu_events_open(const struct event *events, size_t n_events, struct bpf_prog
 	if (!c)
 		return -ENOMEM;
 	*c = (struct cpu_events){.events = events, .n_events = n_events, .program = program,
-				 .log = log, .closed = calloc(n_events, sizeof *c->closed)};
+				 .log = log, .divisor = 1, .closed = calloc(n_events, sizeof *c->closed)};
 	_cleanup_free_ char *online = NULL;
 	int r = c->closed ? read_online(&online, e) : -ENOMEM;
 	if (r == 0)

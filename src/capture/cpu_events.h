@@ -27,6 +27,11 @@ void cpu_events_free(struct cpu_events *c);
 
 /* Opens on CPUs that came, closes on those that went. Returns how many of each changed. */
 int cpu_events_refresh(struct cpu_events *c);
+/*
+ * From now on the rate is the one asked for divided by this, on CPUs that come later too. Samples
+ * weigh as much more, so what is summed up stays right.
+ */
+void cpu_events_set_divisor(struct cpu_events *c, unsigned divisor);
 /* Stops all; the counts stay readable. */
 void cpu_events_stop(struct cpu_events *c);
 

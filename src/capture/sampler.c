@@ -307,6 +307,11 @@ void sampler_refresh(struct sampler *s)
 		clear_files(s);
 }
 
+void sampler_set_divisor(struct sampler *s, unsigned divisor)
+{
+	cpu_events_set_divisor(s->events, divisor);
+}
+
 void sampler_forget_file(struct sampler *s, const struct inode_key *key,
 			 const struct mw_file_id *id)
 {

@@ -99,6 +99,8 @@ int sampler_fd(const struct sampler *sampler);
 int sampler_dispatch(struct sampler *sampler);
 /* Once a second: follows CPUs that come and go, makes room for new files. */
 void sampler_refresh(struct sampler *sampler);
+/* From now on the rate is the one asked for divided by this. */
+void sampler_set_divisor(struct sampler *sampler, unsigned divisor);
 /* The file will be announced again at its next sample: opening it failed, another task may help. */
 void sampler_forget_file(struct sampler *sampler, const struct inode_key *key,
 			 const struct mw_file_id *id);

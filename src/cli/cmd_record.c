@@ -78,6 +78,10 @@ static const struct option_spec options[] = {
 	 .help = "Room for samples on their way out of the kernel (8M; a bare number counts pages of 4 KiB). "
 		 "Default: 8M. A larger one loses less where the machine is overloaded."},
 
+	{OPTION_PERCENT, 0, "max-overhead", "PERCENT", AT(record.max_overhead),
+	 .help = "Take fewer samples when recording, with what it does in the kernel, costs more than this part "
+		 "of the machine (1%). The report says so. Default: no limit."},
+
 	{OPTION_TEXT, 'o', "output", "FILE", AT(record.output), .complete = COMPLETE_FILES,
 	 .group = "What to write", .help = "The profile. Default: mapwright.mwp."},
 	{OPTION_TEXT, 0, "store", "DIR", AT(record.store), .complete = COMPLETE_DIRECTORIES,

@@ -53,13 +53,28 @@ static int read_stat(const struct proc *proc, uint32_t pid, const int *fields, s
 	return 0;
 }
 
+static uint64_t ns_per_tick(void)
+{
+	return UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+int proc_cpu_time(const struct proc *proc, uint32_t pid, uint64_t *ret)
+{
+	static const int fields[] = {14, 15, 16, 17}; /* utime, stime, cutime, cstime */
+	uint64_t ticks[ARRAY_SIZE(fields)];
+	int r = read_stat(proc, pid, fields, ARRAY_SIZE(fields), ticks);
+	if (r == 0)
+		*ret = (ticks[0] + ticks[1] + ticks[2] + ticks[3]) * ns_per_tick();
+	return r;
+}
+
 int proc_start_time(const struct proc *proc, uint32_t pid, uint64_t *ret)
 {
 	static const int field = 22; /* starttime */
 	uint64_t ticks;
 	int r = read_stat(proc, pid, &field, 1, &ticks);
 	if (r == 0)
-		*ret = ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
+		*ret = ticks * ns_per_tick();
 	return r;
 }
 
@@ -75,7 +90,7 @@ int proc_image(const struct proc *proc, uint32_t pid, struct proc_image *ret)
 
 int proc_is_same_process(const struct proc *proc, uint32_t pid, uint64_t start_time)
 {
-	uint64_t tick = UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t tick = ns_per_tick();
 	uint64_t now;
 	return proc_start_time(proc, pid, &now) == 0 && now == start_time / tick * tick;
 }

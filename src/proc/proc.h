@@ -22,6 +22,8 @@ void proc_deinit(struct proc *proc);
 
 /* The start of a thread group's leader, ns since boot with the clock tick's resolution. */
 int proc_start_time(const struct proc *proc, uint32_t pid, uint64_t *ret);
+/* CPU time of a process and of those of its children that have ended, ns. */
+int proc_cpu_time(const struct proc *proc, uint32_t pid, uint64_t *ret);
 /* Whether this pid is still the process that started then (ns since boot, from the kernel). */
 int proc_is_same_process(const struct proc *proc, uint32_t pid, uint64_t start_time);
 
