@@ -24,7 +24,7 @@ it_says_that_copied_code_has_no_map() {
 turns_mapped() { # SLICE RIGHT
 	cp "$PROGRAMS"/lib{right,other}.so .
 	watch "$PROGRAMS/turns" mapped 1.2 "$1" ./libright.so ./libother.so
-	names_turns 1.2 --right "$2" --unnamed $((100 - $2)) --halves right_work other_work
+	names_turns 1.2 --right "$2" --unnamed $((100 - $2)) --each right_work other_work
 }
 it_names_files_that_take_turns_at_one_address() { turns_mapped 0.1 95; }
 it_names_files_that_take_turns_at_one_address_every_millisecond() { turns_mapped 0.001 80; }

@@ -36,13 +36,14 @@ names() {
 }
 
 leaves_are() { # LEAVES COMMAND
-	judge --command "$(command_name "$2")" --samples 150 --may-be-more --halves $1 --leaf "^($(tr ' ' '|' <<<"$1"))\$"
+	judge --command "$(command_name "$2")" --samples 75 --may-be-more --each $1 --share 15 --leaf "^($(tr ' ' '|' <<<"$1"))\$"
 }
 # As the kernel cuts it, and as folded stacks escape it.
-command_name() { python3 -c 'import sys; print(sys.argv[1][:15].replace("\\", "\\\\").replace("\n", "\\n"))' "$1"; }
+command_name() { python3 -c 'import sys; print(sys.argv[1][:15].replace("\n", "\\x0a"))' "$1"; }
 
-id_of() { # PROGRAM: as readelf reads the first note
-	readelf -n "$work/elf/$1" 2>/dev/null | sed -n 's/^ *Build ID: *//p' | head -n 1
+id_of() { # PROGRAM: what follows the head of its first note of that kind, in hexadecimal
+	objcopy --dump-section .note.gnu.build-id="$work/note" "$work/elf/$1" /dev/null 2>/dev/null
+	tail -c +17 "$work/note" | od -An -v -tx1 | tr -d ' \n'
 }
 has_id() { # PROGRAM ID
 	build_all && record -q -F 999 -- "$work/elf/$1" 100000000 || true

@@ -76,9 +76,9 @@ class Score:
             yield f'{self.right} right of {self.total}'
         if self.unnamed * 1000 > self.total * o.unnamed * 10:
             yield f'{self.unnamed} without a name of {self.total}'
-        for half in o.halves:
-            if self.leaves.get(half, 0) * 100 < self.right * 35:
-                yield f'{self.leaves.get(half, 0)} in {half} of {self.right}'
+        for leaf in o.each:
+            if self.leaves.get(leaf, 0) * 100 < self.right * o.share:
+                yield f'{self.leaves.get(leaf, 0)} in {leaf} of {self.right}'
 
     def figures(self):
         leaves = sorted(self.leaves.items(), key=lambda item: -item[1])[:8]
@@ -96,7 +96,8 @@ def main():
     parser.add_argument('--stack', default='', help='what the whole stack of a right leaf matches')
     parser.add_argument('--right', type=float, default=95, help='per cent that must have a right leaf')
     parser.add_argument('--unnamed', type=float, default=1.5, help='per cent that may have no name')
-    parser.add_argument('--halves', nargs='*', default=[], metavar='LEAF', help='each about half of the time')
+    parser.add_argument('--each', nargs='*', default=[], metavar='LEAF', help='leaves that must have a share')
+    parser.add_argument('--share', type=float, default=35, help='per cent that each of those must have')
     options = parser.parse_args()
     score = Score(options)
     for command, frames, count in read(sys.stdin):

@@ -61,7 +61,7 @@ run_case() { # NAME
 	if wait $current; then
 		if [ -e "$work/$name.skipped" ]; then echo "skip $name $(cat "$work/$name.skipped")"; else echo "ok $name"; fi
 	else
-		why=$(grep -v '^+' "$work/$name.log" | tail -n 1)
+		why=$(grep -v '^+' "$work/$name.log" | tail -n 1 | cut -c 1-300)
 		echo "FAIL $name $why"
 		tail -n 20 "$work/$name.log" | cut -c 1-400 | sed 's/^/    /'
 		failed=1
@@ -150,7 +150,7 @@ ask() { "$mapwright" export -f json "$here/p.mwp" | "$tests/query.py" "$@"; }
 
 # names_all [ARGUMENT...]: the ordinary burn_right has its names: as many samples as its CPU time gives,
 # both of its functions, and nobody else's.
-names_all() { judge --samples "$(expected 1)" --halves right_first right_second "$@"; }
+names_all() { judge --samples "$(expected 1)" --each right_first right_second "$@"; }
 # names_turns SECONDS [ARGUMENT...]: of the program turns, which took so much time. Each library's function
 # has its own name or none, never the other's.
 names_turns() {

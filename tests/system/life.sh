@@ -80,12 +80,12 @@ it_names_a_program_that_is_an_interpreter() {
 
 it_names_parent_and_child() {
 	watch "$PROGRAMS/right" $seconds fork
-	judge --samples "$(expected 2)" --halves right_first right_second
+	judge --samples "$(expected 2)" --each right_first right_second
 }
 
 it_names_parent_and_child_of_a_vfork() {
 	watch "$PROGRAMS/right" $seconds vfork
-	judge --samples "$(expected 2)" --halves right_first right_second
+	judge --samples "$(expected 2)" --each right_first right_second
 }
 
 it_names_a_thread_whose_main_thread_has_ended() {
@@ -114,13 +114,13 @@ it_names_processes_of_fifteen_milliseconds() {
 
 it_names_libraries_that_take_turns() {
 	watch "$PROGRAMS/turns" loaded 1.2 0.02 "$PROGRAMS/libright.so" "$PROGRAMS/libother.so"
-	names_turns 1.2 --right 80 --unnamed 5 --halves right_work other_work
+	names_turns 1.2 --right 80 --unnamed 5 --each right_work other_work
 }
 
 it_names_libraries_that_were_deleted_after_loading() {
 	cp "$PROGRAMS"/lib{right,other}.so .
 	watch "$PROGRAMS/turns" unlinked $seconds 0.02 ./libright.so ./libother.so
-	! [ -e libright.so ] && names_turns $seconds --halves right_work other_work
+	! [ -e libright.so ] && names_turns $seconds --each right_work other_work
 }
 
 it_names_a_preloaded_library_that_was_deleted() {
