@@ -14,6 +14,10 @@
 
 /* How often a file that could not be opened is tried again, at later samples in other tasks. */
 #define MAX_TRIES 5
+/* Processes that copy from slow file systems at once. */
+#define MAX_COPIERS 2
+/* Looks into the store, one a tick, for a build ID that may come to be known. */
+#define MAX_LOOKS 20
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -38,6 +42,8 @@ static void release(struct first_sight *f, struct entry *entry)
 	free(take_ptr(entry->identity));
 	if (entry->writer.fd >= 0)
 		store_abort(f->o.store, &entry->writer);
+	f->n_copiers -= entry->slow.pid > 0;
+	slow_file_deinit(&entry->slow);
 }
 
 void first_sight_free(struct first_sight *f)
@@ -175,6 +181,8 @@ int entry_open(struct first_sight *f, uint32_t number)
 	int r = pin_open(&context, &entry->request, pin, &reason);
 	if (r == -EMFILE || r == -ENFILE)
 		return entry_put_off(f, number, STATE_WAITING);
+	if (r == -EWOULDBLOCK)
+		return entry_put_off(f, number, STATE_SLOW);
 	if (r < 0)
 		return fail_to_open(f, number, reason);
 	entry->pin = take_ptr(pin);
@@ -227,6 +235,7 @@ static int add_entry(struct first_sight *f, const struct sight_key *key, uint32_
 		return -ENOMEM;
 	entry->key = *key;
 	entry->writer.fd = -1;
+	entry->slow = (struct slow_file)SLOW_FILE_INIT;
 	entry->profile_file = NO_FILE;
 	uint32_t number = (uint32_t)f->entries.n;
 	int r = hash_index_add(&f->by_key, hash_key(key), number);
@@ -293,17 +302,6 @@ static int find_mapping(struct first_sight *f, const struct file_sighting *s,
 	return mapped_file_ask(f->o.proc, request);
 }
 
-/* Nothing could be opened, but the store may know the one content that has this id. */
-static int complete_from_store(struct first_sight *f, struct entry *entry)
-{
-	struct mw_file_id id;
-	if (store_complete_id(f->o.store, &entry->key.id, &id) < 0)
-		return -ENOENT;
-	entry->id = id;
-	entry_finish(f, entry, MW_REASON_NONE);
-	return 0;
-}
-
 static int add_by_id(struct first_sight *f, const struct file_sighting *s,
 		     struct file_request *request)
 {
@@ -316,9 +314,8 @@ static int add_by_id(struct first_sight *f, const struct file_sighting *s,
 		return r < 0 ? r : set;
 	if (can_be_asked == 0)
 		return open_for(f, number, request);
-	if (complete_from_store(f, f->entries.items[number]) == 0)
-		return 0;
-	return fail_to_open(f, number, MW_REASON_FILE_GONE);
+	f->entries.items[number]->looks = 0;
+	return entry_put_off(f, number, STATE_IN_STORE);
 }
 
 int first_sight_add(struct first_sight *f, const struct file_sighting *s)
@@ -466,15 +463,74 @@ static int follow_twin(struct first_sight *f, struct entry *entry)
 	return 0;
 }
 
+/*
+ * Nothing could be opened, but the store may know the one content that has this id: from earlier, or
+ * since the file was executed and is being read right now.
+ */
+static int look_into_store(struct first_sight *f, uint32_t number)
+{
+	struct entry *entry = f->entries.items[number];
+	if (store_complete_id(f->o.store, &entry->key.id, &entry->id) == 0) {
+		entry_finish(f, entry, MW_REASON_NONE);
+		return 0;
+	}
+	return ++entry->looks < MAX_LOOKS ? -EAGAIN : fail_to_open(f, number, MW_REASON_FILE_GONE);
+}
+
+static int start_copying(struct first_sight *f, uint32_t number)
+{
+	struct entry *entry = f->entries.items[number];
+	struct finder_context context = {.proc = f->o.proc, .log = f->o.log};
+	if (f->n_copiers >= MAX_COPIERS || f->n_pins >= f->o.max_pins)
+		return -EAGAIN;
+	if (slow_file_start(&context, &entry->request, &entry->slow) < 0)
+		return fail_to_open(f, number, MW_REASON_TIMEOUT);
+	f->n_copiers++;
+	entry->state = STATE_COPYING;
+	return -EAGAIN; /* to be looked at again */
+}
+
+static int take_copy(struct first_sight *f, uint32_t number)
+{
+	struct entry *entry = f->entries.items[number];
+	int fd;
+	int r = slow_file_poll(&entry->slow, &fd);
+	if (r == 0)
+		return -EAGAIN;
+	f->n_copiers--;
+	if (r < 0)
+		return fail_to_open(f, number, r == -ETIMEDOUT ? MW_REASON_TIMEOUT : MW_REASON_FILE_GONE);
+	_cleanup_free_ struct pin *pin = calloc(1, sizeof *pin);
+	if (!pin) {
+		close(fd);
+		return -ENOMEM;
+	}
+	pin->fd = fd;
+	pin_remember(pin);
+	pin->path[0] = '\0'; /* that of a copy in memory says nothing */
+	entry->pin = take_ptr(pin);
+	f->n_pins++;
+	return entry_put_off(f, number, STATE_OPEN);
+}
+
 /* Makes one entry go on, if it can now. -EAGAIN: it stays in the queue. */
 static int go_on(struct first_sight *f, uint32_t number)
 {
 	struct entry *entry = f->entries.items[number];
-	if (entry->state == STATE_TWIN)
+	switch (entry->state) {
+	case STATE_WAITING:
+		return f->n_pins >= f->o.max_pins ? -EAGAIN : entry_open(f, number);
+	case STATE_SLOW:
+		return start_copying(f, number);
+	case STATE_COPYING:
+		return take_copy(f, number);
+	case STATE_IN_STORE:
+		return look_into_store(f, number);
+	case STATE_TWIN:
 		return follow_twin(f, entry);
-	if (entry->state != STATE_WAITING)
+	default:
 		return entry_work(f, number);
-	return f->n_pins >= f->o.max_pins ? -EAGAIN : entry_open(f, number);
+	}
 }
 
 void first_sight_go_on(struct first_sight *f)

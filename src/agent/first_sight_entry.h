@@ -7,6 +7,7 @@
 #include "agent/first_sight.h"
 #include "base/hash.h"
 #include "content/content.h"
+#include "content/slow_file.h"
 #include "elf/identity.h"
 
 #define NO_ENTRY UINT32_MAX
@@ -18,6 +19,9 @@ enum state {
 	STATE_IDENTIFYING, /* a child looks who it is */
 	STATE_IDENTIFIED,  /* names to be extracted, not handed over yet */
 	STATE_EXTRACTING,  /* a child writes its names */
+	STATE_SLOW,	   /* to be copied by a process of its own */
+	STATE_COPYING,	   /* that process runs */
+	STATE_IN_STORE,	   /* could not be opened, but the store may come to know its build ID */
 	STATE_TWIN,	   /* could not be opened, but is the same content as another entry */
 	STATE_DONE,
 	STATE_FAILED,
@@ -26,7 +30,8 @@ enum state {
 struct entry {
 	struct sight_key key;
 	enum state state;
-	uint8_t tries;
+	uint8_t tries;	       /* to open it */
+	uint8_t looks;	       /* into the store */
 	bool was_executed;     /* seen at an exec: nobody can write to it while it runs */
 	uint32_t twin;	       /* STATE_TWIN: the other entry */
 	uint32_t profile_file; /* NO_FILE as long as no sample was in it */
@@ -36,6 +41,7 @@ struct entry {
 	struct pin *pin;	     /* owned, while open */
 	struct elf_identity *identity; /* owned, from identification until the end */
 	struct store_writer writer;    /* while extracting */
+	struct slow_file slow;	       /* while copying */
 };
 
 /* Numbers to entries, NO_ENTRY between. */
@@ -48,8 +54,9 @@ struct first_sight {
 	entry_list by_number; /* sampler's number to entry */
 	entry_list by_file;   /* profile's number to entry */
 	VEC(uint32_t) executed; /* entries that were seen at an exec */
-	VEC(uint32_t) waiting;	/* entries with something to do: WAITING, OPEN, IDENTIFIED, TWIN */
+	VEC(uint32_t) waiting;	/* entries that are not done and in nobody's hands */
 	size_t n_pins;
+	size_t n_copiers;
 	size_t unfinished;
 	struct first_sight_counts counts;
 };

@@ -218,7 +218,7 @@ int pin_open(const struct finder_context *context, const struct file_request *re
 {
 	*ret = (struct pin)PIN_INIT;
 	*ret_reason = MW_REASON_FILE_GONE;
-	if (finder_may_block(request->magic)) {
+	if (!context->may_block && finder_may_block(request->magic)) {
 		*ret_reason = MW_REASON_TIMEOUT;
 		return -EWOULDBLOCK;
 	}

@@ -28,6 +28,7 @@ struct file_request {
 struct finder_context {
 	const struct proc *proc;
 	const struct log *log;
+	bool may_block; /* nobody waits for the caller: see content/slow_file.h */
 };
 
 struct finder {
