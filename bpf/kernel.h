@@ -95,6 +95,8 @@ typedef struct {
 struct mm_struct {
 	seqcount_t mm_lock_seq;
 	unsigned long task_size;
+	unsigned long start_code;
+	unsigned long start_stack;
 	mm_context_t context;
 };
 

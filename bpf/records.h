@@ -15,10 +15,20 @@
 
 #define MAX_FRAMES 127 /* kernel.perf_event_max_stack as it comes */
 
+/* What user space decides before loading. */
+struct settings {
+	__u8 all_tasks;  /* else: those of the targets map */
+	__u8 count_idle; /* idle CPUs give samples too */
+	__u8 callers;    /* whole stacks, not only leaves */
+	__u8 unused;
+	__u32 max_frames; /* of each part of a stack, at most MAX_FRAMES */
+};
+
 enum record_type {
 	RECORD_SAMPLE = 1,
 	RECORD_USER,
-	RECORD_FILE,
+	RECORD_FILE,     /* deferred engine */
+	RECORD_BUILD_ID, /* immediate engine: the same for its way of knowing files */
 };
 
 struct record_header {
@@ -34,6 +44,7 @@ struct sample_record {
 	__u64 start_time; /* of the thread group, CLOCK_BOOTTIME, ns */
 	__u64 cgroup;
 	__u64 mount_namespace;
+	__u64 image;      /* start_code ^ start_stack: random, so it tells a program from its successor */
 	__u32 pid;
 	__u32 tid;
 	__u32 exec_count;
@@ -95,6 +106,21 @@ struct file_record {
 	__u64 map_end;
 	struct file_key key;
 	char name[FILE_NAME_MAX]; /* last component, for people */
+};
+
+#define BUILD_ID_SIZE 20 /* of the kernel: longer ones are cut, shorter ones padded with zeros */
+
+struct build_id_record {
+	struct record_header header;
+	__u32 number;
+	__u32 pid;
+	__u32 tid;
+	__u32 exec_count;
+	__u64 start_time;
+	__u64 image;   /* as in the sample */
+	__u64 address; /* where it was seen in that process */
+	__u8 build_id[BUILD_ID_SIZE];
+	__u32 unused2;
 };
 
 /* File numbers that the kernel side does not give away. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The store's meta: whatever is taken must be written again just as it was read, must survive a merge,
- * and must answer questions about any address in it.
+ * The store's meta: whatever is taken must be written again just as it was read, must survive a
+ * merge, and must answer questions about any address in it.
  */
 #include "fuzz.h"
 #include "store/meta.h"

@@ -6,6 +6,9 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "lib/elf_builder.h"
+#include "lib/profile_builder.h"
+#include "profile/codec.h"
+#include "profile/writer.h"
 #include "symbols/gsym_write.h"
 
 #include <fcntl.h>
@@ -210,6 +213,25 @@ static void texts(void)
 	}
 }
 
+/* A whole file and the records in it. */
+static void profiles(void)
+{
+	char path[1024];
+	struct codec_mark mark = {};
+	struct buffer records = {};
+	struct profile *p = build_sampler();
+	codec_encode(p, &mark, &records);
+	put_seed("profile", "records", records.data, records.n);
+	buffer_deinit(&records);
+	snprintf(path, sizeof path, "%s/profile/file", directory);
+	unlink(path);
+	if (profile_save(path, p, NULL) < 0) {
+		perror(path);
+		exit(1);
+	}
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -234,5 +256,6 @@ int main(int argc, char **argv)
 	gsym("far", UINT64_C(1) << 40);
 	gsym("middle", 100000);
 	texts();
+	profiles();
 	return 0;
 }

@@ -8,7 +8,7 @@
 #   demo_gone       ends, and its file is removed, long before the recording ends
 #
 # and prints the report. Each spends its time in a function that tells which it is (ordinary_work,
-# chroot_work ...). Leaves nothing behind.
+# chroot_work ...); the demo fails if one of these is not in the profile. Leaves nothing behind.
 set -eu
 mapwright=$(realpath "$1")
 
@@ -60,22 +60,31 @@ build gone "$work/demo_gone"
 echo "recording the whole machine for five seconds"
 "$mapwright" record -a -g -F 199 --duration 5 -o "$work/demo.mwp" --store "$work/store" &
 recorder=$!
-children+=($recorder)
+children+=("$recorder")
 sleep 0.7
 
 "$work/demo_ordinary" 3 &
 children+=($!)
 "$work/demo_deleted" 3 &
 children+=($!)
-("$work/demo_gone" 1 && rm "$work/demo_gone") &
+("$work/demo_gone" 1.5 && rm "$work/demo_gone") &
 children+=($!)
 (chroot "$work/root" /bin/demo_chroot 2 && rm -rf "$work/root") &
 children+=($!)
 sleep 0.3
 rm "$work/demo_deleted"
 
-wait $recorder
+wait "$recorder"
 children=("${children[@]:1}")
 
 # The programs and the directory they lay in are gone now; what the report says comes from the profile.
-MAPWRIGHT_PAGER=cat "$mapwright" report --percent-limit 2 "$work/demo.mwp"
+MAPWRIGHT_PAGER="" "$mapwright" report --percent-limit 1 "$work/demo.mwp"
+
+missing=0
+"$mapwright" export -f folded "$work/demo.mwp" >"$work/folded"
+for name in ordinary chroot deleted gone; do
+	grep -q ";${name}_work [0-9]*\$" "$work/folded" && continue
+	echo "demo_$name was not seen" >&2
+	missing=1
+done
+exit $missing

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# usage: fuzz.sh BUILD-DIR. Runs each harness (fuzz/NAME.c) for FUZZ_SECONDS, as many at once as
-# there are CPUs, from its corpus in fuzz/corpus/NAME. New inputs stay in BUILD-DIR/corpus, what makes
-# a harness fail is kept in BUILD-DIR/findings.
+# usage: fuzz.sh BUILD-DIR. Runs each harness (fuzz/NAME.c) for FUZZ_SECONDS, as many at once as there
+# are CPUs, from its corpus in fuzz/corpus/NAME, with fuzz/NAME.dict if there is one. New inputs stay
+# in BUILD-DIR/corpus, what makes a harness fail is kept in BUILD-DIR/findings.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=$1

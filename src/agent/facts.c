@@ -100,6 +100,7 @@ void facts_of_files(struct profile *p, const struct first_sight_counts *c)
 {
 	const struct named_count counts[] = {
 		{PROFILE_COUNTER, "files-seen", c->seen},
+		{PROFILE_COUNTER, "files-executed", c->executed},
 		{PROFILE_COUNTER, "files-identified", c->identified},
 		{PROFILE_COUNTER, "files-not-opened", c->not_opened},
 		{PROFILE_COUNTER, "symbol-tables-made", c->extracted},

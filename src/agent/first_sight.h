@@ -17,6 +17,7 @@
 #include "capture/sampler.h"
 #include "proc/proc.h"
 #include "profile/profile.h"
+#include "space/images.h"
 #include "store/store.h"
 
 struct first_sight;
@@ -25,15 +26,22 @@ struct first_sight;
 extern const struct run_job first_sight_jobs[];
 extern const size_t first_sight_n_jobs;
 
+/* What a file is known by at first sight: its inode and state, or a padded build ID. */
+struct sight_key {
+	struct inode_key inode;
+	struct mw_file_id id; /* MW_FILE_ID_NONE: by inode */
+};
+
 struct first_sight_options {
 	struct profile *profile;
 	struct store *store;
 	struct run_server *server;
 	const struct proc *proc;
+	struct images *images;
 	const struct log *log;
 	size_t max_pins; /* files open at once */
 	/* The file could not be opened now: announce it again at its next sample. */
-	void (*forget)(void *data, const struct inode_key *key);
+	void (*forget)(void *data, const struct sight_key *key);
 	void *data;
 };
 
@@ -43,7 +51,16 @@ void first_sight_free(struct first_sight *f);
 
 /* A file of the sampler's. The vdso, which is not announced, is added from our own memory. */
 int first_sight_add(struct first_sight *f, const struct file_sighting *sighting);
-int first_sight_add_vdso(struct first_sight *f);
+int first_sight_add_vdso(struct first_sight *f, uint32_t *ret_profile_file);
+/* A file that a task has mapped, seen in /proc; *ret is the profile's number. */
+int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
+			    const struct mapping *mapping, uint32_t *ret);
+/*
+ * A file that was executed, open for reading; takes the descriptor. It is identified and its names are
+ * put into the store, sampled or not: should a sample come when it is gone, they are there. It gets a
+ * number in the profile only then. 0 or -ENOMEM.
+ */
+int first_sight_add_executed(struct first_sight *f, int fd);
 /* The profile's number of a sampler's file; UINT32_MAX if there is none. */
 uint32_t first_sight_profile_file(const struct first_sight *f, uint32_t sampler_number);
 
@@ -61,6 +78,7 @@ void first_sight_give_up(struct first_sight *f, enum mw_reason reason);
 
 struct first_sight_counts {
 	uint64_t seen;      /* files (distinct in inode and state) */
+	uint64_t executed;  /* ... at an exec */
 	uint64_t identified;
 	uint64_t extracted; /* symbol tables made; the rest was in the store */
 	uint64_t not_opened;

@@ -12,15 +12,18 @@
  */
 #include "agent/recorder.h"
 
+#include "agent/areas.h"
 #include "agent/cgroups.h"
 #include "agent/facts.h"
 #include "agent/first_sight.h"
-#include "agent/jit_areas.h"
+#include "agent/undecided.h"
 #include "agent/workload.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "capture/cpu_events.h"
+#include "capture/engine.h"
 #include "capture/probe.h"
+#include "content/exec_watch.h"
 #include "profile/naming.h"
 #include "profile/writer.h"
 #include "symbols/symbolizer.h"
@@ -62,7 +65,11 @@ struct recorder {
 	struct profile_writer *writer;
 	struct first_sight *first_sight;
 	struct cgroups *cgroups;
-	struct jit_areas *jit_areas;
+	struct exec_watch *exec_watch; /* NULL: the kernel does not tell what is executed */
+	struct images *images;
+	struct areas *areas;
+	struct undecided *undecided;
+	const struct engine *engine;
 	struct naming naming;
 
 	int signals; /* signalfd */
@@ -111,7 +118,7 @@ static int on_file(void *data, const struct file_sighting *sighting)
 static int translate_frame(struct recorder *r, const struct sample *sample, struct frame *f)
 {
 	if (f->kind == FRAME_JIT)
-		return jit_areas_find(r->jit_areas, &sample->task, f->address, &f->file);
+		return areas_find_code(r->areas, sample, f->address, &f->file);
 	if (f->kind != FRAME_FILE)
 		return 0;
 	f->file = first_sight_profile_file(r->first_sight, f->file);
@@ -138,14 +145,22 @@ static int on_sample(void *data, const struct sample *sample)
 	translated.frames = frames;
 	translated.n_frames = n;
 	translated.cgroup = cgroups_see(r->cgroups, sample);
-	int result = profile_add_sample(r->profile, &translated);
+	if (r->exec_watch)
+		exec_watch_see_namespace(r->exec_watch, sample->mount_namespace, sample->task.pid);
+	return undecided_take(r->undecided, &translated);
+}
+
+static int on_decided(void *data, struct sample *sample, struct frame *frames)
+{
+	struct recorder *r = data;
+	int result = profile_add_sample(r->profile, sample);
 	return result < 0 ? result : 0;
 }
 
-static void forget_file(void *data, const struct inode_key *key)
+static void forget_file(void *data, const struct sight_key *key)
 {
 	struct recorder *r = data;
-	sampler_forget_file(r->sampler, key);
+	sampler_forget_file(r->sampler, &key->inode, &key->id);
 }
 
 static bool is_file_ready(void *data, uint32_t file)
@@ -172,8 +187,8 @@ static int choose_events(struct recorder *r, struct mw_error *e)
 	if (o->n_events || cpu_events_probe(&r->events[0]) >= 0)
 		return 0;
 	snprintf(r->remark, sizeof r->remark,
-		 "no hardware counters here (no PMU): cpu-clock instead of cycles");
-	notice(r, r->remark, NULL);
+		 "no hardware counters here (no PMU)");
+	notice(r, "no hardware counters here (no PMU): cpu-clock instead of cycles", NULL);
 	return event_parse("cpu-clock", &r->events[0], e);
 }
 
@@ -247,6 +262,7 @@ static int open_sampler(struct recorder *r, struct mw_error *e)
 	const struct record_options *o = r->o;
 	struct sampler_options options = {
 		.size = sizeof options,
+		.engine = r->engine,
 		.events = r->events,
 		.n_events = r->n_events,
 		.all_tasks = o->all_cpus,
@@ -284,7 +300,7 @@ static int open_profile(struct recorder *r, struct mw_error *e)
 	profile_set_fact(r->profile, PROFILE_FACT_EVENT_ASKED,
 			 r->o->n_events ? r->o->events[0] : "cycles");
 	profile_set_fact(r->profile, PROFILE_FACT_EVENT_USED, r->events[0].name);
-	profile_set_fact(r->profile, PROFILE_FACT_ENGINE, "deferred");
+	profile_set_fact(r->profile, PROFILE_FACT_ENGINE, r->engine->name);
 	return profile_writer_create(r->o->output, r->profile, &r->writer, e);
 }
 
@@ -302,28 +318,58 @@ static size_t max_pins(void)
 
 static int open_first_sight(struct recorder *r, struct mw_error *e)
 {
+	int result = images_new(&r->proc, &r->images);
+	if (result < 0)
+		return error_errno(e, result, "first sight");
 	struct first_sight_options options = {
 		.profile = r->profile,
 		.store = r->store,
 		.server = r->server,
 		.proc = &r->proc,
+		.images = r->images,
 		.log = r->o->log,
 		.max_pins = max_pins(),
 		.forget = forget_file,
 		.data = r,
 	};
-	int result = first_sight_new(&options, &r->first_sight);
+	uint32_t vdso = 0;
+	result = first_sight_new(&options, &r->first_sight);
 	if (result == 0)
-		result = first_sight_add_vdso(r->first_sight);
+		result = first_sight_add_vdso(r->first_sight, &vdso);
+	if (result == 0)
+		result = areas_new(r->profile, r->first_sight, r->images, &r->areas);
+	if (result == 0)
+		result = undecided_new(r->areas, r->images, vdso, on_decided, r, &r->undecided);
 	if (result == 0)
 		result = cgroups_new(r->profile, &r->proc, &r->cgroups);
-	if (result == 0)
-		result = jit_areas_new(r->profile, &r->proc, &r->jit_areas);
-	if (result == 0)
-		result = symbolizer_new(r->store, r->kernel, &r->symbolizer);
+	return result < 0 ? error_errno(e, result, "first sight") : 0;
+}
+
+/* Worth having: without it, a program that lives for a moment may be gone before it is opened. */
+static void open_exec_watch(struct recorder *r)
+{
+	struct mw_error e;
+	if (exec_watch_new(&r->proc, r->o->log, &r->exec_watch, &e) < 0)
+		notice(r, e.msg, "short-lived programs that are deleted at once may have no names");
+}
+
+static int take_executed(struct recorder *r)
+{
+	int fd, result = 0;
+	while (result >= 0 && r->exec_watch && (fd = exec_watch_next(r->exec_watch)) >= 0) {
+		exec_watch_ignore(r->exec_watch, fd);
+		result = first_sight_add_executed(r->first_sight, fd);
+	}
+	return result;
+}
+
+static int open_naming(struct recorder *r, struct mw_error *e)
+{
+	open_kernel_symbols(r);
+	int result = symbolizer_new(r->store, r->kernel, &r->symbolizer);
 	r->naming = (struct naming){.profile = r->profile, .symbolizer = r->symbolizer,
 				    .is_ready = is_file_ready, .data = r};
-	return result < 0 ? error_errno(e, result, "first sight") : 0;
+	return result < 0 ? error_errno(e, result, "names") : 0;
 }
 
 static int watch(struct recorder *r, int fd)
@@ -339,8 +385,12 @@ static int open_loop(struct recorder *r, struct mw_error *e)
 	r->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (r->epoll < 0 || r->timer < 0 || timerfd_settime(r->timer, 0, &tick, NULL) < 0)
 		return error_errno(e, -errno, "cannot set up the event loop");
-	const int fds[] = {r->timer, r->signals, r->workload.pidfd, sampler_fd(r->sampler),
-			   run_server_fd(r->server)};
+	const int fds[] = {r->timer,
+			   r->signals,
+			   r->workload.pidfd,
+			   sampler_fd(r->sampler),
+			   run_server_fd(r->server),
+			   r->exec_watch ? exec_watch_fd(r->exec_watch) : -1};
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		int result = watch(r, fds[i]);
 		if (result < 0)
@@ -349,18 +399,33 @@ static int open_loop(struct recorder *r, struct mw_error *e)
 	return 0;
 }
 
-static int check_kernel(const struct recorder *r, struct mw_error *e)
+static int choose_engine(struct recorder *r, struct mw_error *e)
 {
+	static const struct engine *const asked_for[] = {
+		[RECORD_ENGINE_DEFERRED] = &engine_deferred,
+		[RECORD_ENGINE_IMMEDIATE] = &engine_immediate,
+	};
 	const char *remedy = NULL;
 	int result = probe_needed(&remedy, e);
-	if (result < 0)
+	if (result < 0) {
 		hint(r, remedy);
-	return result;
+		return result;
+	}
+	if (r->o->engine == RECORD_ENGINE_AUTO) {
+		r->engine = engine_choose();
+		return r->engine ? 0 : error_set(e, -ENOSYS, "no engine works on this kernel");
+	}
+	r->engine = asked_for[r->o->engine];
+	if (r->engine->is_offered())
+		return 0;
+	hint(r, "leave --engine out: then one that works here is chosen");
+	return error_set(e, -ENOSYS, "this kernel lacks what the %s engine is built on",
+			 r->engine->name);
 }
 
 static int set_up(struct recorder *r, struct mw_error *e)
 {
-	int result = check_kernel(r, e);
+	int result = choose_engine(r, e);
 	if (result >= 0)
 		result = run_server_start(first_sight_jobs, first_sight_n_jobs, &r->server, e);
 	if (result >= 0)
@@ -378,20 +443,25 @@ static int set_up(struct recorder *r, struct mw_error *e)
 	if (result >= 0)
 		result = open_profile(r, e);
 	if (result >= 0)
-		open_kernel_symbols(r);
+		result = open_naming(r, e);
 	if (result >= 0)
 		result = open_first_sight(r, e);
-	if (result >= 0)
+	if (result >= 0) {
+		open_exec_watch(r);
 		result = open_loop(r, e);
+	}
 	return result;
 }
 
 static void tear_down(struct recorder *r)
 {
 	workload_deinit(&r->workload);
+	exec_watch_free(r->exec_watch);
 	first_sight_free(r->first_sight);
 	cgroups_free(r->cgroups);
-	jit_areas_free(r->jit_areas);
+	undecided_free(r->undecided);
+	areas_free(r->areas);
+	images_free(r->images);
 	naming_deinit(&r->naming);
 	sampler_free(r->sampler);
 	profile_writer_free(r->writer);
@@ -434,6 +504,8 @@ static int each_second(struct recorder *r)
 	int result = naming_go_on(&r->naming);
 	flush(r);
 	sampler_refresh(r->sampler);
+	if (r->exec_watch)
+		exec_watch_refresh(r->exec_watch);
 	show_progress(r);
 	return result;
 }
@@ -445,6 +517,9 @@ static int each_tick(struct recorder *r)
 		return -errno;
 	uint64_t now = now_ns();
 	first_sight_go_on(r->first_sight);
+	int result = undecided_tick(r->undecided);
+	if (result < 0)
+		return result;
 	if (r->o->duration && now - r->start >= r->o->duration)
 		r->is_over = true;
 	if (now - r->last_second < NS_PER_SECOND)
@@ -470,7 +545,9 @@ static int turn(struct recorder *r, int timeout_ms)
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	take_signals(r);
-	int result = sampler_dispatch(r->sampler);
+	int result = take_executed(r);
+	if (result >= 0)
+		result = sampler_dispatch(r->sampler);
 	if (result >= 0)
 		result = first_sight_take_results(r->first_sight);
 	if (result == -EPIPE) /* the fork server died: no new names, but the samples go on */
@@ -524,6 +601,8 @@ static int finish(struct recorder *r, struct mw_error *e)
 {
 	uint64_t duration = now_ns() - r->start;
 	int result = sampler_stop(r->sampler);
+	if (result >= 0)
+		result = undecided_tick(r->undecided);
 	if (result >= 0)
 		result = finish_work(r, e);
 	if (result == -EINTR)

@@ -22,7 +22,9 @@ enum record_call_graph {
 };
 
 enum record_engine {
+	RECORD_ENGINE_AUTO, /* the best that the kernel offers */
 	RECORD_ENGINE_DEFERRED,
+	RECORD_ENGINE_IMMEDIATE,
 };
 
 /* Who hears about a recording while it runs. Any function may be NULL. */

@@ -24,7 +24,7 @@ struct cursor {
 static inline struct cursor cursor_init(const void *data, size_t size, bool swap)
 {
 	const uint8_t *p = data;
-	return (struct cursor){.start = p, .at = p, .end = p + size, .swap = swap};
+	return (struct cursor){.start = p, .at = p, .end = size ? p + size : p, .swap = swap};
 }
 
 static inline bool cursor_ok(const struct cursor *c)

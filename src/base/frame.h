@@ -79,6 +79,8 @@ struct sample {
 	char command[16];   /* the thread's name at the sample; NUL-terminated */
 	uint64_t cgroup;    /* id in the unified hierarchy, 0 unknown */
 	uint64_t mount_namespace; /* 64-bit id, 0 unknown */
+	uint64_t image;     /* random for each exec (start_code ^ start_stack), 0 unknown: what is read
+			     * from /proc later is of the same program only if it is equal */
 	uint32_t cpu;
 	uint32_t event;     /* number of the event in the recording */
 	const struct frame *frames; /* leaf first: kernel part, then user part */

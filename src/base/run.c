@@ -4,13 +4,20 @@
  *
  *   caller   holds struct run_server: one end of the socket, and the tickets that are out. It alone
  *            counts what is accepted, so a dead server loses no ticket.
- *   server   holds the other end and RUN_PARALLEL slots. It takes a job off the socket only when a slot
- *            is free: the queue is the socket itself, and the descriptors of waiting jobs lie in it.
- *   child    one per running job. Shares one page-aligned area with its slot, into which it writes what
- *            came out; the server reads it once, after the child's end, and trusts none of it.
+ *   server   holds the other end and RUN_PARALLEL slots. It takes a job off the socket only when a
+ *            slot is free: the queue is the socket itself, and the descriptors of waiting jobs lie
+ *            in it.
+ *   child    one per running job. Shares one area of memory with its slot, into which it writes
+ *            what came out; the server reads it once, after the child's end, and trusts none of it.
  *
- * A slot goes FREE -> RUNNING (a pidfd and a deadline are set) -> FINISHED (its message waits for room in
- * the socket, so a caller who does not read cannot stop the server from keeping deadlines) -> FREE.
+ * A slot goes FREE -> RUNNING (a pidfd and a deadline are set) -> FINISHED (its message waits for
+ * room in the socket, so a caller who does not read cannot stop the server from keeping deadlines)
+ * -> FREE.
+ *
+ * A child whose time is over is killed, but one that waits for a file of a FUSE server may be
+ * beyond the reach of a kill until that server answers. It is left behind then: its slot gets a new
+ * area, and it is reaped whenever it ends. Of these there are few at most; with more the server
+ * waits.
  *
  * Death: the child is bound to the server and the server to the caller by PR_SET_PDEATHSIG; the
  * server also ends when the socket hangs up. Signals from the terminal are ignored by server and
@@ -40,6 +47,8 @@
 
 #define OUTSTANDING_MAX (RUN_PARALLEL + RUN_QUEUE_MAX)
 #define STOP_MS         2000
+#define KILL_MS         100 /* for a killed child to end; what takes longer is left behind */
+#define LEFT_MAX        16
 
 /* ---- one child, for the server and for run_isolated() ---------------------------------------- */
 
@@ -150,6 +159,14 @@ static void kill_and_reap(pid_t pid)
 		;
 }
 
+/* Kills a child; false if it has not ended by the time it should. */
+static bool kill_within(pid_t pid, int pidfd)
+{
+	struct pollfd fd = {.fd = pidfd, .events = POLLIN};
+	kill(pid, SIGKILL);
+	return poll(&fd, 1, KILL_MS) == 1 && waitpid(pid, NULL, WNOHANG) == pid;
+}
+
 /* ---- messages -------------------------------------------------------------------------------- */
 
 struct request {
@@ -184,9 +201,9 @@ static int send_request(int socket, struct request *request, const int *fds)
 	union control control = {};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 	if (request->n_fds) {
+		struct cmsghdr *rights = &control.align;
 		message.msg_control = control.bytes;
 		message.msg_controllen = CMSG_SPACE(request->n_fds * sizeof(int));
-		struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
 		rights->cmsg_level = SOL_SOCKET;
 		rights->cmsg_type = SCM_RIGHTS;
 		rights->cmsg_len = CMSG_LEN(request->n_fds * sizeof(int));
@@ -222,7 +239,10 @@ static void take_rights(struct msghdr *message, struct fds *ret)
 	}
 }
 
-/* 1: a request, 0: none waits, -EPIPE: the caller is gone, -EMFILE: a request, but not its descriptors. */
+/*
+ * 1: a request, 0: none waits, -EPIPE: the caller is gone, -EMFILE: a request, but not its
+ * descriptors.
+ */
 static int receive_request(int socket, struct request *request, struct fds *ret)
 {
 	struct iovec part = {request, sizeof *request};
@@ -263,6 +283,8 @@ struct service {
 	int socket;
 	struct request request;
 	struct slot slots[RUN_PARALLEL];
+	pid_t left[LEFT_MAX]; /* killed, but not ended yet */
+	size_t n_left;
 };
 
 static _Noreturn void run_child(const struct service *service, const struct slot *slot,
@@ -281,7 +303,7 @@ static _Noreturn void run_child(const struct service *service, const struct slot
 		.parent = service->pid,
 	};
 	for (size_t i = 0; i < RUN_PARALLEL; i++) {
-		if (&service->slots[i] != slot) /* the other child's result is none of our business */
+		if (&service->slots[i] != slot) /* the other result is none of our business */
 			area_free(service->slots[i].area, RUN_REPLY_MAX);
 	}
 	prctl(PR_SET_NAME, job->name, 0, 0, 0);
@@ -359,14 +381,36 @@ static int fill_slot(struct service *service, struct slot *slot)
 	return 0;
 }
 
+static void reap_left(struct service *service)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < service->n_left; i++) {
+		if (waitpid(service->left[i], NULL, WNOHANG) == 0)
+			service->left[n++] = service->left[i];
+	}
+	service->n_left = n;
+}
+
+/* The child may still write to its area when it wakes up: nobody else must use that one. */
+static void leave_behind(struct service *service, struct slot *slot)
+{
+	struct area *fresh = service->n_left < LEFT_MAX ? area_new(RUN_REPLY_MAX) : NULL;
+	if (!fresh) {
+		kill_and_reap(slot->pid);
+		return;
+	}
+	service->left[service->n_left++] = slot->pid;
+	area_free(slot->area, RUN_REPLY_MAX);
+	slot->area = fresh;
+}
+
 /* The child has ended, or its time has. */
-static void end_slot(struct slot *slot)
+static void end_slot(struct service *service, struct slot *slot)
 {
 	int status = 0;
-	pid_t r = waitpid(slot->pid, &status, WNOHANG);
-	bool overdue = r == 0;
-	if (overdue)
-		kill_and_reap(slot->pid);
+	bool overdue = waitpid(slot->pid, &status, WNOHANG) == 0;
+	if (overdue && !kill_within(slot->pid, slot->pidfd))
+		leave_behind(service, slot);
 	close(slot->pidfd);
 	slot->pidfd = -1;
 	struct ending ending;
@@ -415,11 +459,12 @@ static int prepare_poll(const struct service *service, struct pollfd *fds)
 static int serve(struct service *service, const struct pollfd *fds)
 {
 	int r = 0;
+	reap_left(service);
 	for (size_t i = 0; r == 0 && i < RUN_PARALLEL; i++) {
 		struct slot *slot = &service->slots[i];
 		if (slot->state == SLOT_RUNNING &&
 		    (fds[1 + i].revents || ms_until(slot->deadline) == 0))
-			end_slot(slot);
+			end_slot(service, slot);
 		if (slot->state == SLOT_FINISHED)
 			r = send_slot(service, slot);
 		if (r == 0 && slot->state == SLOT_FREE && fds[0].revents & POLLIN)
@@ -441,20 +486,21 @@ static void serve_until_hang_up(struct service *service)
 	}
 	for (size_t i = 0; i < RUN_PARALLEL; i++) {
 		if (service->slots[i].state == SLOT_RUNNING)
-			kill_and_reap(service->slots[i].pid);
+			kill_within(service->slots[i].pid, service->slots[i].pidfd);
 	}
 }
 
 /*
- * Standard input and output become /dev/null, so that no library can take a data descriptor for them.
- * stderr stays where a sanitizer may want to report a finding; elsewhere nothing is to be said there.
+ * Standard input and output become /dev/null, so that no library can take a data descriptor for
+ * them. stderr stays where a sanitizer may want to report a finding; elsewhere nothing is to be
+ * said there.
  */
 static int close_inherited(int socket)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0)
 		return -errno;
-	int moved = fcntl(socket, F_DUPFD_CLOEXEC, 3); /* clear of 0 to 2, should it be one of them */
+	int moved = fcntl(socket, F_DUPFD_CLOEXEC, 3); /* clear of 0 to 2 */
 	if (moved < 0)
 		return -errno;
 	for (int fd = 0; fd <= (SANITIZED ? 1 : 2); fd++) {
@@ -476,7 +522,8 @@ static _Noreturn void server_main(const struct run_job *jobs, int socket, pid_t 
 	if (getppid() != parent)
 		_exit(0);
 	reset_signals();
-	*service = (struct service){.jobs = jobs, .pid = getpid()};
+	service->jobs = jobs;
+	service->pid = getpid();
 	service->socket = close_inherited(socket);
 	if (service->socket < 0)
 		_exit(1);
@@ -504,8 +551,6 @@ struct run_server {
 	struct response response;
 };
 
-DEFINE_CLEANUP(struct run_server *, run_server_stop)
-
 static int check_jobs(const struct run_job *jobs, size_t n_jobs, struct mw_error *e)
 {
 	for (size_t i = 0; i < n_jobs; i++) {
@@ -515,31 +560,44 @@ static int check_jobs(const struct run_job *jobs, size_t n_jobs, struct mw_error
 	return 0;
 }
 
+/* Forks the server, with a socket between it and us. */
+static int start_server(struct run_server *server, struct mw_error *e)
+{
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return error_errno(e, -errno, "cannot make a socket for the fork server");
+	server->socket = pair[0];
+	_cleanup_close_ int other = pair[1];
+	int room = 4 * (int)sizeof(struct response); /* the default may be less than one message */
+	setsockopt(other, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+	setsockopt(server->socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+	pid_t parent = getpid();
+	server->pid = fork();
+	if (server->pid == 0)
+		server_main(server->jobs, other, parent);
+	if (server->pid < 0)
+		return error_errno(e, -errno, "cannot start the fork server");
+	return 0;
+}
+
 int run_server_start(const struct run_job *jobs, size_t n_jobs, struct run_server **ret,
 		     struct mw_error *e)
 {
 	int r = check_jobs(jobs, n_jobs, e);
 	if (r < 0)
 		return r;
-	_cleanup_(cleanup_run_server_stop) struct run_server *server = calloc(1, sizeof *server);
+	struct run_server *server = calloc(1, sizeof *server);
 	if (!server)
 		return error_set(e, -ENOMEM, "no memory for the fork server");
-	*server = (struct run_server){.jobs = jobs, .n_jobs = n_jobs, .socket = -1};
-	int pair[2];
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return error_errno(e, -errno, "cannot make a socket for the fork server");
-	server->socket = pair[0];
-	_cleanup_close_ int other = pair[1];
-	int room = 4 * (int)sizeof(struct response); /* the default may be set lower than one message */
-	setsockopt(other, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
-	setsockopt(server->socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
-	pid_t parent = getpid();
-	server->pid = fork();
-	if (server->pid == 0)
-		server_main(jobs, other, parent);
-	if (server->pid < 0)
-		return error_errno(e, -errno, "cannot start the fork server");
-	*ret = take_ptr(server);
+	server->jobs = jobs;
+	server->n_jobs = n_jobs;
+	server->socket = -1;
+	r = start_server(server, e);
+	if (r < 0) {
+		run_server_stop(server);
+		return r;
+	}
+	*ret = server;
 	return 0;
 }
 
@@ -697,7 +755,10 @@ static _Noreturn void isolated_main(int (*fn)(void *context, struct mw_error *e)
 	_exit(0);
 }
 
-/* Waits for the child; true if its deadline came first and it was killed. */
+/*
+ * Waits for the child; true if its deadline came first and it was killed. One that cannot be killed
+ * yet is left to whoever reaps our children after us.
+ */
 static bool wait_for_child(pid_t pid, unsigned deadline_ms, int *ret_status)
 {
 	_cleanup_close_ int pidfd = deadline_ms ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
@@ -709,7 +770,7 @@ static bool wait_for_child(pid_t pid, unsigned deadline_ms, int *ret_status)
 			r = poll(&fd, 1, ms_until(deadline));
 		while (r < 0 && errno == EINTR);
 		if (r == 0) {
-			kill_and_reap(pid);
+			kill_within(pid, pidfd);
 			return true;
 		}
 	}

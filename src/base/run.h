@@ -31,16 +31,16 @@
 enum run_outcome {
 	RUN_DONE,          /* the function returned 0 or more; the reply is there */
 	RUN_FAILED,        /* it returned -errno, and its error is there */
-	RUN_CRASHED,       /* it died of a signal, ended otherwise than by returning, or the server died */
+	RUN_CRASHED,       /* it ended otherwise than by returning, or the server died */
 	RUN_TIMED_OUT,     /* over its deadline, or over its time on the CPU */
 	RUN_OUT_OF_MEMORY, /* it returned -ENOMEM */
 };
 
 /*
- * One kind of work. The function runs in the sandbox; it owns nothing and need not release anything.
- * `fds` are open for as long as it runs. `args` and `reply` are aligned for any type. `reply` is zeroed
- * and has reply_size bytes; what it puts there is foreign to the caller, who must check it like any
- * foreign bytes.
+ * One kind of work. The function runs in the sandbox; it owns nothing and need not release
+ * anything. `fds` are open for as long as it runs. `args` and `reply` are aligned for any type.
+ * `reply` is zeroed and has reply_size bytes; what it puts there is foreign to the caller, who must
+ * check it like any foreign bytes.
  */
 struct run_job {
 	const char *name; /* the child's process name, cut at 15 bytes; static */
@@ -65,8 +65,8 @@ struct run_result {
 struct run_server;
 
 /*
- * Starts the server; `jobs` must stay as they are until it is stopped. From the calling thread's death
- * on the server dies too, so this is for the main thread.
+ * Starts the server; `jobs` must stay as they are until it is stopped. From the calling thread's
+ * death on the server dies too, so this is for the main thread.
  */
 int run_server_start(const struct run_job *jobs, size_t n_jobs, struct run_server **ret,
 		     struct mw_error *e);
@@ -76,10 +76,12 @@ void run_server_stop(struct run_server *server);
 int run_server_fd(const struct run_server *server);
 pid_t run_server_pid(const struct run_server *server);
 /*
- * Hands a job over. The descriptors are duplicated: the caller keeps and closes its own, at once if it
- * likes. `ticket` is any number; it comes back with the result. 0, -EAGAIN when too much waits already
- * (receive first), -EPIPE when the server is dead, -EINVAL, or another -errno; the job was not taken
- * then and no result will come.
+ * Hands a job over. No descriptors of FUSE or network files: to close one can block for ever, here
+ * and in the server; a helper that opens, reads and closes by itself is for those. The descriptors
+ * are duplicated: the caller keeps and closes its own, at once if it likes. `ticket` is any number;
+ * it comes back with the result. 0, -EAGAIN when too much waits already (receive first), -EPIPE
+ * when the server is dead, -EINVAL, or another -errno; the job was not taken then and no result
+ * will come.
  */
 int run_server_submit(struct run_server *server, size_t job, const int *fds, size_t n_fds,
 		      const void *args, size_t args_size, uint64_t ticket);

@@ -78,11 +78,11 @@ const char *sandbox_protection_sentence(enum sandbox_protection protection)
 
 /* ---- paths: Landlock ------------------------------------------------------------------------- */
 
-/* The header of Debian 12 stops at the second version; these are the kernel's numbers of later ones. */
+/* The header of Debian 12 stops at the second version; these are the numbers of later ones. */
 #define ACCESS_FS_TRUNCATE  (UINT64_C(1) << 14) /* version 3, Linux 6.2 */
 #define ACCESS_NET_ALL      UINT64_C(0x3)       /* version 4, Linux 6.7: bind and connect */
 #define ACCESS_FS_IOCTL_DEV (UINT64_C(1) << 15) /* version 5, Linux 6.10 */
-#define SCOPE_ALL           UINT64_C(0x3)       /* version 6, Linux 6.12: signals, abstract sockets */
+#define SCOPE_ALL           UINT64_C(0x3) /* version 6, Linux 6.12: signals, abstract sockets */
 
 struct ruleset {
 	uint64_t access_fs;
@@ -233,7 +233,7 @@ static int drop_privileges(const struct sandbox_options *options, unsigned *in_f
 	if (r < 0)
 		return r;
 	*in_force |= SANDBOX_CAPABILITIES;
-	/* RLIMIT_CORE alone does not keep a core pattern that is a pipe from running its program. */
+	/* RLIMIT_CORE does not keep a core pattern that is a pipe from running its program. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return error_errno(e, -errno, "cannot forbid core dumps");
 	return 0;

@@ -29,12 +29,12 @@ enum sandbox_protection {
 #define SANDBOX_N_PROTECTIONS 7
 
 struct sandbox_options {
-	const int *keep; /* descriptors that stay open: 0, 1 and 2 too only if they are named here */
+	const int *keep; /* descriptors that stay open: also 0, 1 and 2 only if named here */
 	size_t n_keep;
 	const int *read_beneath; /* directories and files that may be opened for reading, with all
 				    beneath them. They are closed unless they are kept */
 	size_t n_read_beneath;
-	uint64_t memory_limit;    /* bytes of address space beyond those used on entry; 0: no limit */
+	uint64_t memory_limit;    /* bytes of address space beyond those used now; 0: no limit */
 	uint64_t file_size_limit; /* bytes to which a file may grow; 0: no limit */
 	unsigned cpu_seconds;     /* SIGXCPU after these; 0: no limit */
 	unsigned max_files;       /* descriptors at once; 0: 64 */
@@ -43,9 +43,9 @@ struct sandbox_options {
 };
 
 /*
- * Enters. Returns the protections in force (bits), or -errno; then the process is in a state between
- * and should end. A protection that this kernel or build does not offer is left out and missing from
- * the bits, anything else that fails is an error.
+ * Enters. Returns the protections in force (bits), or -errno; then the process is in a state
+ * between and should end. A protection that this kernel or build does not offer is left out and
+ * missing from the bits, anything else that fails is an error.
  */
 int sandbox_enter(const struct sandbox_options *options, struct mw_error *e);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whether this build carries the run time of a sanitizer, which makes system calls and takes memory of
- * its own. gcc does not tell of -fsanitize=undefined alone; that one needs neither. */
+/*
+ * Whether this build carries the run time of a sanitizer, which makes system calls and takes memory
+ * of its own. gcc does not tell of -fsanitize=undefined alone; that one needs neither.
+ */
 #ifndef BASE_SANITIZER_H
 #define BASE_SANITIZER_H
 

@@ -47,6 +47,7 @@ int vec_grow(void **items, size_t *capacity, size_t n, size_t item_size);
 	} while (0)
 
 #define vec_foreach(item, v)                                                                       \
-	for (__typeof__((v)->items + 0) item = (v)->items; item < (v)->items + (v)->n; item++)
+	for (__typeof__((v)->items + 0) item = (v)->items; (v)->n && item < (v)->items + (v)->n;   \
+	     item++)
 
 #endif

@@ -120,6 +120,7 @@ static int deliver(struct join *join, const struct sample_record *r, const struc
 		.task = {r->pid, r->tid, r->start_time, r->exec_count, 0},
 		.cgroup = r->cgroup,
 		.mount_namespace = r->mount_namespace,
+		.image = r->image,
 		.cpu = r->cpu,
 		.event = r->event,
 		.frames = frames,

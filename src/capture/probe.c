@@ -4,16 +4,15 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "capture/cpu_events.h"
+#include "capture/engine.h"
+#include "capture/kernel_btf.h"
 #include "capture/sampler.h"
 
-#include <bpf/btf.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/syscall.h>
-
-#define VMLINUX_BTF "/sys/kernel/btf/vmlinux"
 
 static int found(int result, char *detail, size_t size, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -64,70 +63,25 @@ static int probe_privileges(const struct log *log, char *detail, size_t size)
 
 /* ---- what the kernel's BTF says -------------------------------------------------------------- */
 
-static int load_btf(struct btf **ret, char *detail, size_t size)
-{
-	if (access(VMLINUX_BTF, R_OK) < 0)
-		return found(-errno, detail, size, "%s: %s", VMLINUX_BTF, strerror(errno));
-	*ret = btf__parse(VMLINUX_BTF, NULL);
-	if (!*ret)
-		return found(-errno, detail, size, "%s: %s", VMLINUX_BTF, strerror(errno));
-	return 0;
-}
-
 static int probe_btf(const struct log *log, char *detail, size_t size)
 {
-	struct btf *btf;
-	int r = load_btf(&btf, detail, size);
-	if (r < 0)
-		return r;
-	found(0, detail, size, "%u types in %s", btf__type_cnt(btf), VMLINUX_BTF);
-	btf__free(btf);
-	return 0;
+	int n = kernel_btf_count();
+	if (n < 0)
+		return found(n, detail, size, "%s: %s", KERNEL_BTF_PATH, strerror(-n));
+	return found(0, detail, size, "%d types in %s", n, KERNEL_BTF_PATH);
 }
 
 static int probe_task_work(const struct log *log, char *detail, size_t size)
 {
-	static const char function[] = "bpf_task_work_schedule_resume_impl";
-	struct btf *btf;
-	int r = load_btf(&btf, detail, size);
-	if (r < 0)
-		return r;
-	r = btf__find_by_name_kind(btf, function, BTF_KIND_FUNC);
-	btf__free(btf);
-	return found(r < 0 ? -ENOSYS : 0, detail, size, "%s: %s", function,
-		     r < 0 ? "not in this kernel (Linux 6.18 has it)" : "there");
-}
-
-static bool has_member(const struct btf *btf, const char *type, const char *member)
-{
-	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
-	const struct btf_type *t = id < 0 ? NULL : btf__type_by_id(btf, (uint32_t)id);
-	for (unsigned i = 0; t && i < btf_vlen(t); i++) {
-		const char *name = btf__name_by_offset(btf, btf_members(t)[i].name_off);
-		if (name && strcmp(name, member) == 0)
-			return true;
-		/* Members of unnamed structs inside count as the outer's. */
-		const struct btf_type *inner = btf__type_by_id(btf, btf_members(t)[i].type);
-		if (!name || name[0] || !inner || !btf_is_composite(inner))
-			continue;
-		for (unsigned j = 0; j < btf_vlen(inner); j++) {
-			name = btf__name_by_offset(btf, btf_members(inner)[j].name_off);
-			if (name && strcmp(name, member) == 0)
-				return true;
-		}
-	}
-	return false;
+	bool is_there = engine_deferred.is_offered();
+	return found(is_there ? 0 : -ENOSYS, detail, size, "BPF task work: %s",
+		     is_there ? "there" : "not in this kernel (Linux 6.18 has it)");
 }
 
 static int probe_lock_sequence(const struct log *log, char *detail, size_t size)
 {
-	struct btf *btf;
-	int r = load_btf(&btf, detail, size);
-	if (r < 0)
-		return r;
-	bool of_space = has_member(btf, "mm_struct", "mm_lock_seq");
-	bool of_mapping = has_member(btf, "vm_area_struct", "vm_lock_seq");
-	btf__free(btf);
+	bool of_space = kernel_btf_has_member("mm_struct", "mm_lock_seq");
+	bool of_mapping = kernel_btf_has_member("vm_area_struct", "vm_lock_seq");
 	return found(of_space && of_mapping ? 0 : -ENOSYS, detail, size,
 		     "of the address space: %s; of each mapping: %s", of_space ? "yes" : "no",
 		     of_mapping ? "yes" : "no");
@@ -145,17 +99,29 @@ static int ignore_file(void *data, const struct file_sighting *sighting)
 	return 0;
 }
 
-static int probe_sampler(const struct log *log, char *detail, size_t size)
+static int probe_engine(const struct engine *engine, const struct log *log, char *detail,
+			size_t size)
 {
 	const struct event event = {.frequency = 1};
-	struct sampler_options options = {.size = sizeof options, .events = &event,
-					  .n_events = 1, .callers = true, .log = log};
+	struct sampler_options options = {.size = sizeof options, .engine = engine,
+					  .events = &event, .n_events = 1, .callers = true,
+					  .log = log};
 	struct sampler_handler handler = {NULL, ignore_sample, ignore_file};
 	struct sampler *sampler = NULL;
 	struct mw_error e = {};
 	int r = sampler_open(&options, &handler, &sampler, &e);
 	sampler_free(sampler);
 	return found(r, detail, size, "%s", r < 0 ? e.msg : "loaded, verified, and unloaded again");
+}
+
+static int probe_deferred(const struct log *log, char *detail, size_t size)
+{
+	return probe_engine(&engine_deferred, log, detail, size);
+}
+
+static int probe_immediate(const struct log *log, char *detail, size_t size)
+{
+	return probe_engine(&engine_immediate, log, detail, size);
 }
 
 static int probe_event(const char *name, char *detail, size_t size)
@@ -183,13 +149,15 @@ const struct feature capture_features[] = {
 	 "run as root", true, probe_privileges},
 	{"btf", "finding the kernel's fields without building for this kernel",
 	 "use a kernel with CONFIG_DEBUG_INFO_BTF", true, probe_btf},
-	{"task-work", "asking a task's address space on its way back to user space (deferred engine)",
-	 "use Linux 6.18 or later; the engine for older kernels is not part of this version", true,
+	{"task-work", "asking a task's address space on its way back to user space",
+	 "nothing: the immediate engine does without, at a higher cost and with more reasons", false,
 	 probe_task_work},
 	{"lock-sequence", "proving that a mapping is the one of the sample",
 	 "use a kernel with CONFIG_PER_VMA_LOCK (6.4 and later)", false, probe_lock_sequence},
-	{"sampler", "taking samples", "mapwright doctor -v shows what the verifier says", true,
-	 probe_sampler},
+	{"engine-deferred", "taking samples exactly, also in files without build ID",
+	 "mapwright doctor -v shows what the verifier says", false, probe_deferred},
+	{"engine-immediate", "taking samples on kernels before 6.18",
+	 "mapwright doctor -v shows what the verifier says", true, probe_immediate},
 	{"cpu-clock", "sampling by time where there are no hardware counters",
 	 "perf_event_open must be allowed (kernel.perf_event_paranoid, seccomp)", true, probe_clock},
 	{"cycles", "sampling by CPU cycles",
@@ -201,7 +169,7 @@ const struct feature capture_features[] = {
 int probe_needed(const char **ret_remedy, struct mw_error *e)
 {
 	/* What follows is tried by the recording itself, which explains it better. */
-	static const char last[] = "task-work";
+	static const char last[] = "btf";
 	for (const struct feature *f = capture_features; f->name; f++) {
 		char detail[256] = "";
 		int r = f->is_needed ? f->probe(NULL, detail, sizeof detail) : 0;

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "bpf/reasons.h"
 #include "bpf/records.h"
-#include "bpf/sampler.skel.h"
 #include "capture/cpu_events.h"
+#include "capture/engine.h"
 #include "capture/join.h"
 
 #include <bpf/bpf.h>
@@ -38,7 +38,13 @@ _Static_assert(offsetof(struct file_key, device) == offsetof(struct inode_key, d
 struct sampler {
 	struct sampler_options options;
 	struct sampler_handler handler;
-	struct sampler_bpf *bpf;
+	struct bpf_object *bpf;
+	struct bpf_program *program; /* on_sample */
+	int files;		     /* maps, of the object */
+	int targets;
+	int counters;
+	struct bpf_link *links[3]; /* of the programs that follow targets */
+	size_t n_links;
 	struct ring_buffer *ring;
 	struct cpu_events *events;
 	struct join *join;
@@ -71,6 +77,24 @@ static int deliver_file(struct sampler *s, const struct file_record *r)
 	return s->handler.on_file(s->handler.data, &sighting);
 }
 
+static int deliver_build_id(struct sampler *s, const struct build_id_record *r)
+{
+	struct file_sighting sighting = {
+		.number = r->number,
+		.pid = r->pid,
+		.tid = r->tid,
+		.start_time = r->start_time,
+		.exec_count = r->exec_count,
+		.image = r->image,
+		.address = r->address,
+		.name = "",
+		.id = {.kind = MW_FILE_ID_GNU_PADDED, .size = BUILD_ID_SIZE},
+	};
+	memcpy(sighting.id.bytes, r->build_id, BUILD_ID_SIZE);
+	s->n_files++;
+	return s->handler.on_file(s->handler.data, &sighting);
+}
+
 static int on_record(void *data, void *record, size_t size)
 {
 	struct sampler *s = data;
@@ -85,6 +109,9 @@ static int on_record(void *data, void *record, size_t size)
 		break;
 	case RECORD_FILE:
 		r = deliver_file(s, record);
+		break;
+	case RECORD_BUILD_ID:
+		r = deliver_build_id(s, record);
 		break;
 	}
 	if (r < 0 && s->result == 0)
@@ -109,29 +136,71 @@ static int on_libbpf_message(enum libbpf_print_level level, const char *format, 
 	return 0;
 }
 
-static int load(struct sampler *s, struct mw_error *e)
+static int change_settings(struct sampler *s, struct mw_error *e)
 {
 	const struct sampler_options *o = &s->options;
-	s->bpf = sampler_bpf__open();
+	struct bpf_map *map = bpf_object__find_map_by_name(s->bpf, ".rodata.settings");
+	struct settings settings = {
+		.all_tasks = o->all_tasks,
+		.count_idle = o->count_idle,
+		.callers = o->callers,
+		.max_frames = o->max_frames && o->max_frames < MAX_FRAMES ? o->max_frames : MAX_FRAMES,
+	};
+	int r = map ? bpf_map__set_initial_value(map, &settings, sizeof settings) : -EINVAL;
+	if (r < 0)
+		return error_errno(e, r, "the settings of the sampler's BPF object");
+	if (o->ring_size)
+		bpf_map__set_max_entries(bpf_object__find_map_by_name(s->bpf, "ring"), o->ring_size);
+	return 0;
+}
+
+/* The programs that follow forks, execs and exits are needed only where there are targets. */
+static void choose_programs(struct sampler *s)
+{
+	struct bpf_program *program;
+	bpf_object__for_each_program(program, s->bpf) {
+		if (strcmp(bpf_program__name(program), "on_sample") == 0)
+			s->program = program;
+		else
+			bpf_program__set_autoload(program, !s->options.all_tasks);
+	}
+}
+
+static int attach_followers(struct sampler *s, struct mw_error *e)
+{
+	struct bpf_program *program;
+	bpf_object__for_each_program(program, s->bpf) {
+		if (program == s->program || s->n_links == ARRAY_SIZE(s->links))
+			continue;
+		struct bpf_link *link = bpf_program__attach(program);
+		if (!link)
+			return error_errno(e, -errno, "cannot follow the children of targets (%s)",
+					   bpf_program__name(program));
+		s->links[s->n_links++] = link;
+	}
+	return 0;
+}
+
+static int load(struct sampler *s, struct mw_error *e)
+{
+	size_t size;
+	const void *bytes = s->options.engine->object(&size);
+	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "mapwright");
+	s->bpf = bpf_object__open_mem(bytes, size, &options);
 	if (!s->bpf)
 		return error_errno(e, -errno, "cannot prepare the sampler's BPF programs");
-	s->bpf->rodata->all_tasks = o->all_tasks;
-	s->bpf->rodata->count_idle = o->count_idle;
-	s->bpf->rodata->want_callers = o->callers;
-	s->bpf->rodata->max_frames =
-		o->max_frames && o->max_frames < MAX_FRAMES ? o->max_frames : MAX_FRAMES;
-	if (o->ring_size)
-		bpf_map__set_max_entries(s->bpf->maps.ring, o->ring_size);
-	/* Who is whose child matters only where there are targets. */
-	bpf_program__set_autoload(s->bpf->progs.on_fork, !o->all_tasks);
-	bpf_program__set_autoload(s->bpf->progs.on_exec, !o->all_tasks);
-	bpf_program__set_autoload(s->bpf->progs.on_exit, !o->all_tasks);
-	int r = sampler_bpf__load(s->bpf);
+	int r = change_settings(s, e);
 	if (r < 0)
-		return error_errno(e, r, "the kernel refuses the sampler's BPF programs");
-	if (!o->all_tasks && (r = sampler_bpf__attach(s->bpf)) < 0)
-		return error_errno(e, r, "cannot follow forks and exits");
-	return 0;
+		return r;
+	choose_programs(s);
+	r = bpf_object__load(s->bpf);
+	if (r < 0)
+		return error_errno(e, r, "the kernel refuses the %s engine's BPF programs",
+				   s->options.engine->name);
+	s->files = bpf_object__find_map_fd_by_name(s->bpf, "files");
+	s->targets = bpf_object__find_map_fd_by_name(s->bpf, "targets");
+	s->counters = bpf_object__find_map_fd_by_name(s->bpf, "counters");
+	return s->options.all_tasks ? 0 : attach_followers(s, e);
 }
 
 int sampler_open(const struct sampler_options *options, const struct sampler_handler *handler,
@@ -153,7 +222,8 @@ int sampler_open(const struct sampler_options *options, const struct sampler_han
 		libbpf_set_print(printer);
 	}
 	if (r == 0) {
-		s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), on_record, s, NULL);
+		int ring = bpf_object__find_map_fd_by_name(s->bpf, "ring");
+		s->ring = ring_buffer__new(ring, on_record, s, NULL);
 		if (!s->ring)
 			r = error_errno(e, -errno, "cannot map the sampler's ring buffer");
 	}
@@ -171,7 +241,9 @@ void sampler_free(struct sampler *s)
 		return;
 	cpu_events_free(s->events);
 	ring_buffer__free(s->ring);
-	sampler_bpf__destroy(s->bpf);
+	for (size_t i = 0; i < s->n_links; i++)
+		bpf_link__destroy(s->links[i]);
+	bpf_object__close(s->bpf);
 	join_free(s->join);
 	cleanup_close(&s->statistics);
 	free(s);
@@ -182,7 +254,7 @@ static int add_target(struct sampler *s, uint64_t kind, uint32_t id, bool waits_
 {
 	uint64_t key = kind << 32 | id;
 	struct target target = {.waits_for_exec = waits_for_exec};
-	int r = bpf_map_update_elem(bpf_map__fd(s->bpf->maps.targets), &key, &target, BPF_ANY);
+	int r = bpf_map_update_elem(s->targets, &key, &target, BPF_ANY);
 	return r < 0 ? error_errno(e, r, "cannot add target %u", id) : 0;
 }
 
@@ -203,7 +275,7 @@ int sampler_add_after_exec(struct sampler *s, uint32_t pid, struct mw_error *e)
 
 int sampler_start(struct sampler *s, struct mw_error *e)
 {
-	return cpu_events_open(s->options.events, s->options.n_events, s->bpf->progs.on_sample,
+	return cpu_events_open(s->options.events, s->options.n_events, s->program,
 			       s->options.log, &s->events, e);
 }
 
@@ -222,10 +294,9 @@ int sampler_dispatch(struct sampler *s)
 /* Numbers are never used twice, so forgetting them all costs one more announcement each. */
 static void clear_files(struct sampler *s)
 {
-	int fd = bpf_map__fd(s->bpf->maps.files);
-	struct file_key key;
-	while (bpf_map_get_next_key(fd, NULL, &key) == 0)
-		bpf_map_delete_elem(fd, &key);
+	uint8_t key[MAX(sizeof(struct file_key), BUILD_ID_SIZE)];
+	while (bpf_map_get_next_key(s->files, NULL, key) == 0)
+		bpf_map_delete_elem(s->files, key);
 	s->n_files = 0;
 }
 
@@ -236,16 +307,17 @@ void sampler_refresh(struct sampler *s)
 		clear_files(s);
 }
 
-void sampler_forget_file(struct sampler *s, const struct inode_key *key)
+void sampler_forget_file(struct sampler *s, const struct inode_key *key,
+			 const struct mw_file_id *id)
 {
-	bpf_map_delete_elem(bpf_map__fd(s->bpf->maps.files), key);
+	bpf_map_delete_elem(s->files, id->kind == MW_FILE_ID_NONE ? (const void *)key : id->bytes);
 }
 
 static uint64_t sum_counter(const struct sampler *s, uint32_t which)
 {
 	_cleanup_free_ uint64_t *values = calloc((size_t)s->n_cpus, sizeof *values);
 	if (!values ||
-	    bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.counters), &which, values) < 0)
+	    bpf_map_lookup_elem(s->counters, &which, values) < 0)
 		return 0;
 	uint64_t sum = 0;
 	for (int i = 0; i < s->n_cpus; i++)
@@ -297,6 +369,6 @@ uint64_t sampler_run_time(const struct sampler *s)
 {
 	struct bpf_prog_info info = {};
 	uint32_t size = sizeof info;
-	int fd = bpf_program__fd(s->bpf->progs.on_sample);
+	int fd = bpf_program__fd(s->program);
 	return bpf_obj_get_info_by_fd(fd, &info, &size) < 0 ? 0 : info.run_time_ns;
 }

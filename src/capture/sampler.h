@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Sampling with eBPF: loads the program, chooses whom it watches, and delivers whole samples and
- * first sights of files, in the caller's thread, from sampler_dispatch().
+ * Sampling with eBPF: loads an engine's programs, chooses whom they watch, and delivers whole samples
+ * and first sights of files, in the caller's thread, from sampler_dispatch().
  *
- * The engine is the deferred one (bpf/sampler.bpf.c says how it works). File numbers in samples are
- * this object's; each is announced by a sighting before the first sample that uses it.
+ * File numbers in samples are this object's; each is announced by a sighting before the first sample
+ * that uses it. The immediate engine leaves addresses that it could not convert to the receiver: as
+ * FRAME_RAW without a reason.
  */
 #ifndef CAPTURE_SAMPLER_H
 #define CAPTURE_SAMPLER_H
@@ -13,10 +14,12 @@
 #include "base/log.h"
 #include "capture/event.h"
 
+struct engine;
 struct sampler;
 
 struct sampler_options {
 	size_t size; /* of this struct, for those who come later */
+	const struct engine *engine;
 	const struct event *events; /* must outlive the sampler */
 	size_t n_events;
 	bool all_tasks;     /* else: those of sampler_add_*() and their future children */
@@ -27,17 +30,26 @@ struct sampler_options {
 	const struct log *log;
 };
 
-/* A file that was not seen before in this state. */
+/*
+ * A file that was not seen before: in this state (deferred engine, which knows its inode), or with
+ * this build ID (immediate engine, which knows no more).
+ */
 struct file_sighting {
 	uint32_t number;
-	struct inode_key key;
-	uint64_t magic;      /* of the file system, as statfs(2) gives it */
 	uint32_t pid;        /* who was seen with it, */
 	uint32_t tid;
-	uint64_t start_time; /* of the process, ns since boot, */
-	uint64_t map_start;  /* and where it was mapped */
+	uint64_t start_time; /* of the process, ns since boot */
+	struct mw_file_id id; /* MW_FILE_ID_GNU_PADDED, or NONE: the file is known by its key */
+
+	struct inode_key key;
+	uint64_t magic;     /* of the file system, as statfs(2) gives it */
+	uint64_t map_start; /* where it was mapped */
 	uint64_t map_end;
-	const char *name;    /* last component of its name, for people; valid during the call */
+	const char *name;   /* last component of its name, for people; valid during the call */
+
+	uint32_t exec_count; /* with an id: of the process, as in struct task_key; */
+	uint64_t image;     /* as in struct sample; */
+	uint64_t address;   /* an address in it where the file was mapped */
 };
 
 /* The vdso's number: it is never announced, since everybody has it. */
@@ -88,7 +100,8 @@ int sampler_dispatch(struct sampler *sampler);
 /* Once a second: follows CPUs that come and go, makes room for new files. */
 void sampler_refresh(struct sampler *sampler);
 /* The file will be announced again at its next sample: opening it failed, another task may help. */
-void sampler_forget_file(struct sampler *sampler, const struct inode_key *key);
+void sampler_forget_file(struct sampler *sampler, const struct inode_key *key,
+			 const struct mw_file_id *id);
 /* Stops the events and delivers what is left. Counts are final then. */
 int sampler_stop(struct sampler *sampler);
 

@@ -28,7 +28,9 @@ static const struct option_choice call_graphs[] = {
 };
 
 static const struct option_choice engines[] = {
+	[RECORD_ENGINE_AUTO] = {"auto", "the best that the kernel offers"},
 	[RECORD_ENGINE_DEFERRED] = {"deferred", "exact, in task work (Linux 6.18)"},
+	[RECORD_ENGINE_IMMEDIATE] = {"immediate", "at the sample, by build IDs (Linux 5.15)"},
 	{},
 };
 
@@ -69,7 +71,8 @@ static const struct option_spec options[] = {
 	{OPTION_NUMBER, 0, "max-stack", "N", AT(record.max_stack), .min = 1, .max = 127,
 	 .help = "Frames of a stack that are kept, in the kernel and in the program each. Default: 127."},
 	{OPTION_CHOICE, 0, "engine", "NAME", AT(record.engine), .choices = engines,
-	 .help = "How addresses become files. deferred: in task work, exactly (Linux 6.18)."},
+	 .help = "How addresses become files: deferred (in task work, exactly; Linux 6.18), immediate (at "
+		 "the sample, by build IDs; Linux 5.15), or auto, the best that the kernel offers."},
 	{OPTION_BYTES, 'm', "ring-size", "SIZE", AT(record.ring_size), .min = 64 << 10, .max = 1 << 30,
 	 .unit = 4096,
 	 .help = "Room for samples on their way out of the kernel (8M; a bare number counts pages of 4 KiB). "
@@ -90,7 +93,7 @@ static const struct arguments defaults = {
 	.record = {
 		.frequency = 0,
 		.max_stack = 127,
-		.engine = RECORD_ENGINE_DEFERRED,
+		.engine = RECORD_ENGINE_AUTO,
 		.ring_size = 8 << 20,
 		.bucket = 100000000,
 		.output = "mapwright.mwp",

@@ -3,12 +3,16 @@
 #include "cli/command.h"
 
 extern const struct command cmd_record;
+extern const struct command cmd_report;
+extern const struct command cmd_export;
 extern const struct command cmd_doctor;
 extern const struct command cmd_version;
 extern const struct command cmd_help;
 
 const struct command *const commands[] = {
 	&cmd_record,
+	&cmd_report,
+	&cmd_export,
 	&cmd_doctor,
 	&cmd_version,
 	&cmd_help,

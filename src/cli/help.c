@@ -26,6 +26,16 @@ static int write_names(FILE *out, const struct option_spec *spec)
 	return n;
 }
 
+/* Choices that others make known cannot stand in the option's own text. */
+static void write_choices(FILE *out, const struct option_spec *spec, int width)
+{
+	struct option_choice c;
+	for (size_t i = 0; spec->choice_at && option_choice_at(spec, i, &c); i++) {
+		int at = fprintf(out, "%*s%s", OPTION_COLUMN + 2, "", c.name);
+		wrap_text(out, c.help, at, OPTION_COLUMN + 12, width);
+	}
+}
+
 static void write_options(FILE *out, const struct option_spec *specs, int width)
 {
 	for (const struct option_spec *spec = specs; !option_is_end(spec); spec++) {
@@ -35,6 +45,7 @@ static void write_options(FILE *out, const struct option_spec *specs, int width)
 		/* Two spaces at least between the names and what they mean. */
 		wrap_text(out, spec->help, at > OPTION_COLUMN - 2 ? OPTION_COLUMN + 1 : at,
 			  OPTION_COLUMN, width);
+		write_choices(out, spec, width);
 	}
 }
 

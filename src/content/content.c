@@ -70,6 +70,28 @@ static int stat_cached(int fd, struct statx *ret)
 	return statx(fd, "", flags, STATX_BASIC_STATS, ret) < 0 ? -errno : 0;
 }
 
+/* The btrfs tree that a file is in, which has no place in what stat(2) tells; 0 elsewhere. */
+static uint64_t ask_subvolume(int fd)
+{
+	struct btrfs_ioctl_ino_lookup_args args = {.objectid = BTRFS_FIRST_FREE_OBJECTID};
+	struct statfs fs;
+	if (fstatfs(fd, &fs) < 0 || (uint64_t)fs.f_type != BTRFS_SUPER_MAGIC)
+		return 0;
+	return ioctl(fd, BTRFS_IOC_INO_LOOKUP, &args) == 0 ? args.treeid : 0;
+}
+
+int content_ask_key(int fd, struct inode_key *ret)
+{
+	struct statx s;
+	int r = stat_cached(fd, &s);
+	if (r < 0)
+		return r;
+	*ret = key_from_statx(&s);
+	ret->subvolume = ask_subvolume(fd);
+	ioctl(fd, FS_IOC_GETVERSION, &ret->generation); /* where there is none it is 0 */
+	return 0;
+}
+
 static bool is_same_state(const struct inode_key *now, const struct inode_key *then)
 {
 	if (now->size != then->size)
@@ -126,19 +148,16 @@ int content_is_proved(int fd, const struct file_request *request, const struct l
 static bool is_proved_by_file_system(int fd, const struct file_request *request,
 				     const struct log *log)
 {
-	if (request->magic == BTRFS_SUPER_MAGIC) {
-		struct btrfs_ioctl_ino_lookup_args args = {.objectid = BTRFS_FIRST_FREE_OBJECTID};
-		if (ioctl(fd, BTRFS_IOC_INO_LOOKUP, &args) == 0 && request->key.subvolume &&
-		    args.treeid != request->key.subvolume) {
-			log_debug(log, "%s: in another subvolume", request->name);
-			return false;
-		}
+	uint64_t subvolume = request->key.subvolume ? ask_subvolume(fd) : 0;
+	if (subvolume && subvolume != request->key.subvolume) {
+		log_debug(log, "%s: in another subvolume", request->name);
+		return false;
 	}
 	uint32_t generation = 0;
 	struct statfs fs;
 	if (fstatfs(fd, &fs) == 0 && (uint64_t)fs.f_type == request->magic &&
 	    ioctl(fd, FS_IOC_GETVERSION, &generation) == 0 && request->magic == EXT4_SUPER_MAGIC &&
-	    generation != request->key.generation) {
+	    request->key.generation && generation != request->key.generation) {
 		log_debug(log, "%s: the inode is another file's by now", request->name);
 		return false;
 	}

@@ -25,6 +25,11 @@ struct pin {
  */
 int pin_open(const struct finder_context *context, const struct file_request *request,
 	     struct pin *ret, enum mw_reason *ret_reason);
+/*
+ * The key that the sampler would give for an open file: what stat(2) tells, made what the kernel has.
+ * The device of a file on btrfs is the subvolume's own, not that of the key.
+ */
+int content_ask_key(int fd, struct inode_key *ret);
 /* For a descriptor that did not come from pin_open(): remembers its state, and its path as label. */
 int pin_remember(struct pin *pin);
 /*

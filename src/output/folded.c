@@ -17,9 +17,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Deeper stacks do not come from a recorder; they are cut at the root. */
-#define MAX_DEPTH 4096
-
 struct line {
 	uint64_t count;
 	const char *text; /* in the pool */
@@ -105,16 +102,14 @@ static int fold_command(struct folder *f, uint32_t command, uint32_t *ret)
 
 static int fold_sample(struct folder *f, const struct profile_sample *s)
 {
-	uint32_t frames[MAX_DEPTH], command, line;
+	uint32_t frames[PROFILE_DEPTH_MAX], command, line;
 	int r = fold_command(f, f->p->tasks.items[s->task].command, &command);
 	if (r < 0)
 		return r;
-	size_t n = profile_stack_frames(f->p, s->stack, frames, MAX_DEPTH);
+	size_t n = profile_stack_frames(f->p, s->stack, frames, PROFILE_DEPTH_MAX);
 	f->text.n = 0;
 	buffer_printf(&f->text, "%s", strings_get(&f->texts, command));
-	if (n > MAX_DEPTH)
-		buffer_printf(&f->text, ";[cut-depth]");
-	for (size_t i = MIN(n, (size_t)MAX_DEPTH); i-- > 0;) {
+	for (size_t i = MIN(n, (size_t)PROFILE_DEPTH_MAX); i-- > 0;) {
 		const char *text = strings_get(&f->texts, f->of_frame[frames[i]]);
 		buffer_u8(&f->text, ';');
 		buffer_bytes(&f->text, text, strlen(text));
@@ -165,7 +160,7 @@ static uint32_t first_event(const struct profile *p)
 	return first;
 }
 
-int folded_write(const struct profile *p, FILE *out)
+static int folded_write(const struct profile *p, FILE *out)
 {
 	struct folder f = {.p = p};
 	uint32_t event = first_event(p);
@@ -189,3 +184,6 @@ int folded_write(const struct profile *p, FILE *out)
 	buffer_deinit(&f.escaped);
 	return r;
 }
+
+const struct output_format output_folded = {
+	"folded", "one line for each stack and its count, for flame graph tools", folded_write};

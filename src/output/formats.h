@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What each format's file offers to the table of output.c. */
+/* The formats that there are; output.c lists them. */
 #ifndef OUTPUT_FORMATS_H
 #define OUTPUT_FORMATS_H
 
-#include "profile/profile.h"
+#include "output/output.h"
 
-#include <stdio.h>
-
-int folded_write(const struct profile *p, FILE *out);
-int json_write(const struct profile *p, FILE *out);
+extern const struct output_format output_folded;
+extern const struct output_format output_json;
 
 #endif

@@ -18,6 +18,7 @@ struct json {
 	const struct profile *p;
 	FILE *out;
 	bool comma; /* something is before the next field or item */
+	bool failed; /* for want of memory */
 };
 
 static void separate(struct json *j)
@@ -200,6 +201,7 @@ static void write_frame(struct json *j, const struct profile_frame *f)
 		struct buffer readable = {};
 		text_demangle(&readable, profile_string(j->p, f->name.name));
 		buffer_u8(&readable, 0);
+		j->failed = j->failed || readable.failed;
 		text_field(j, "name", readable.failed ? "" : (const char *)readable.data);
 		buffer_deinit(&readable);
 		string_field(j, "symbol", f->name.name);
@@ -245,7 +247,7 @@ static void write_sample(struct json *j, const struct profile_sample *s)
 	close_bracket(j, '}');
 }
 
-int json_write(const struct profile *p, FILE *out)
+static int json_write(const struct profile *p, FILE *out)
 {
 	struct json j = {.p = p, .out = out};
 	errno = 0;
@@ -264,7 +266,7 @@ int json_write(const struct profile *p, FILE *out)
 	number_field(&j, "total_count", p->total_count);
 	number_field(&j, "total_value", p->total_value);
 	open_bracket(&j, "samples", '[');
-	for (size_t i = 0; i < p->samples.n && !ferror(out); i++) {
+	for (size_t i = 0; i < p->samples.n && !j.failed && !ferror(out); i++) {
 		fputc('\n', out);
 		write_sample(&j, &p->samples.items[i]);
 	}
@@ -273,5 +275,8 @@ int json_write(const struct profile *p, FILE *out)
 	fputc('\n', out);
 	if (fflush(out) != 0 || ferror(out))
 		return errno ? -errno : -EIO;
-	return 0;
+	return j.failed ? -ENOMEM : 0;
 }
+
+const struct output_format output_json = {
+	"json", "everything that is in the profile, for programs", json_write};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Export formats: each is one file and one line in the table of output.c.
+ * Export formats: each is one file, its name in formats.h, and one line in the table of output.c.
  */
 #ifndef OUTPUT_OUTPUT_H
 #define OUTPUT_OUTPUT_H

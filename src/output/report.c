@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define GRAPH_LIMIT 0.5 /* percent, like perf */
+#define MAX_TABLES  100 /* events that a report shows */
 
 static const struct key {
 	const char *name;
@@ -46,6 +47,13 @@ struct row {
 	struct call_tree graph; /* empty if the row is too light */
 };
 
+/* What rows are ordered by; apart from them, since this is moved around. */
+struct place {
+	uint64_t weight;
+	uint64_t self;
+	uint32_t row;
+};
+
 struct entry {
 	uint32_t group;
 	uint32_t stack;
@@ -61,7 +69,8 @@ struct report {
 
 	VEC(struct texts) groups;
 	struct hash_index group_index;
-	struct texts *of_task; /* by task: comm, pid, tid */
+	struct texts *of_task; /* by task: comm, pid, tid, once it was needed */
+	bool *task_labelled;   /* by task */
 
 	VEC(struct texts) row_labels;
 	struct hash_index row_label_index;
@@ -76,6 +85,7 @@ struct report {
 	VEC(uint32_t) nodes;                /* of the group at hand, by label in the order of seen */
 	VEC(struct entry) entries;
 	VEC(struct row) rows;
+	VEC(struct place) order;
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -109,6 +119,11 @@ int report_parse_sort(const char *text, struct report_options *options, struct m
 }
 
 /* ---- labels of samples and frames ------------------------------------------------------------ */
+
+static bool shows_children(const struct report *r)
+{
+	return r->options.call_graph && !r->options.no_children;
+}
 
 static bool wants(const struct report *r, uint8_t key)
 {
@@ -170,23 +185,24 @@ static int label_frames(struct report *r)
 	return error;
 }
 
-static int label_tasks(struct report *r)
+static int label_task(struct report *r, uint32_t number)
 {
-	r->of_task = calloc(r->p->tasks.n + 1, sizeof *r->of_task);
-	int error = r->of_task ? 0 : -ENOMEM;
-	for (size_t i = 0; i < r->p->tasks.n && error == 0; i++) {
-		const struct profile_task *task = &r->p->tasks.items[i];
-		const char *command = profile_string(r->p, task->command);
-		char text[400];
-		if (wants(r, REPORT_COMM))
-			error = labels_add(&r->labels, command, &r->of_task[i].of[REPORT_COMM]);
-		snprintf(text, sizeof text, "%7u:%s", task->key.pid, command);
-		if (error == 0 && wants(r, REPORT_PID))
-			error = labels_add(&r->labels, text, &r->of_task[i].of[REPORT_PID]);
-		snprintf(text, sizeof text, "%7u:%s", task->key.tid, command);
-		if (error == 0 && wants(r, REPORT_TID))
-			error = labels_add(&r->labels, text, &r->of_task[i].of[REPORT_TID]);
-	}
+	const struct profile_task *task = &r->p->tasks.items[number];
+	const char *command = profile_string(r->p, task->command);
+	struct texts *texts = &r->of_task[number];
+	char text[400];
+	int error = 0;
+	if (r->task_labelled[number])
+		return 0;
+	if (wants(r, REPORT_COMM))
+		error = labels_add(&r->labels, command, &texts->of[REPORT_COMM]);
+	snprintf(text, sizeof text, "%7u:%s", task->key.pid, command);
+	if (error == 0 && wants(r, REPORT_PID))
+		error = labels_add(&r->labels, text, &texts->of[REPORT_PID]);
+	snprintf(text, sizeof text, "%7u:%s", task->key.tid, command);
+	if (error == 0 && wants(r, REPORT_TID))
+		error = labels_add(&r->labels, text, &texts->of[REPORT_TID]);
+	r->task_labelled[number] = true;
 	return error;
 }
 
@@ -200,9 +216,9 @@ static int label_cgroup(struct report *r, uint32_t number, uint32_t *ret)
 
 static int group_of(struct report *r, const struct profile_sample *s, uint32_t *ret)
 {
+	int error = label_task(r, s->task);
 	struct texts key = r->of_task[s->task];
-	int error = 0;
-	if (wants(r, REPORT_CGROUP))
+	if (error == 0 && wants(r, REPORT_CGROUP))
 		error = label_cgroup(r, s->cgroup, &key.of[REPORT_CGROUP]);
 	if (error == 0 && wants(r, REPORT_CPU)) {
 		char text[16];
@@ -214,12 +230,27 @@ static int group_of(struct report *r, const struct profile_sample *s, uint32_t *
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static int by_group(const void *a, const void *b)
+/* By group: counts them, then puts each at its place. */
+static int order_entries(struct report *r)
 {
-	const struct entry *x = a, *y = b;
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
+	struct entry *ordered = calloc(r->entries.n + 1, sizeof *ordered);
+	size_t *place = calloc(r->groups.n + 1, sizeof *place);
+	int error = -ENOMEM;
+	if (ordered && place) {
+		vec_foreach(entry, &r->entries)
+			place[entry->group + 1]++;
+		for (size_t i = 1; i <= r->groups.n; i++)
+			place[i] += place[i - 1];
+		vec_foreach(entry, &r->entries)
+			ordered[place[entry->group]++] = *entry;
+		free(r->entries.items);
+		r->entries.items = take_ptr(ordered);
+		r->entries.capacity = r->entries.n + 1;
+		error = 0;
+	}
+	free(ordered);
+	free(place);
+	return error;
 }
 
 static int collect_entries(struct report *r)
@@ -235,9 +266,7 @@ static int collect_entries(struct report *r)
 		if (error < 0)
 			return error;
 	}
-	if (r->entries.n)
-		qsort(r->entries.items, r->entries.n, sizeof *r->entries.items, by_group);
-	return 0;
+	return order_entries(r);
 }
 
 static uint32_t label_of_node(const struct report *r, uint32_t node)
@@ -258,7 +287,7 @@ static int sum_labels(struct report *r)
 		r->label_self[label] += sums->self[node];
 		if (!node)
 			r->label_total[label] += sums->self[0];
-		else if (stack_is_outermost(r->p, r->row_of_frame, node))
+		else if (shows_children(r) && stack_is_outermost(r->p, r->row_of_frame, node))
 			r->label_total[label] += sums->total[node];
 	}
 	return 0;
@@ -280,11 +309,6 @@ static int list_nodes(struct report *r)
 			r->nodes.items[--r->label_nodes[label_of_node(r, node)]] = node;
 	}
 	return 0;
-}
-
-static bool shows_children(const struct report *r)
-{
-	return r->options.call_graph && !r->options.no_children;
 }
 
 /* Where it weighs enough for its graph to have a line. */
@@ -351,12 +375,6 @@ static int make_rows_of_group(struct report *r, size_t start, size_t end)
 
 static int make_rows(struct report *r)
 {
-	size_t n = r->row_labels.n;
-	r->label_self = calloc(n, sizeof *r->label_self);
-	r->label_total = calloc(n, sizeof *r->label_total);
-	r->label_nodes = calloc(n, sizeof *r->label_nodes);
-	if (!r->label_self || !r->label_total || !r->label_nodes)
-		return -ENOMEM;
 	int error = 0;
 	for (size_t start = 0, end; start < r->entries.n && error == 0; start = end) {
 		for (end = start; end < r->entries.n &&
@@ -374,21 +392,28 @@ static const char *cell(const struct report *r, const struct row *row, uint8_t k
 	return labels_text(&r->labels, t->of[key]);
 }
 
-static int by_weight(const void *a, const void *b, void *context)
+static int by_weight(const void *a, const void *b)
 {
-	const struct report *r = context;
-	const struct row *x = a, *y = b;
-	uint64_t first[2] = {shows_children(r) ? x->total : x->self, x->self};
-	uint64_t second[2] = {shows_children(r) ? y->total : y->self, y->self};
-	for (int i = 0; i < 2; i++) {
-		if (first[i] != second[i])
-			return first[i] > second[i] ? -1 : 1;
+	const struct place *x = a, *y = b;
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	if (x->self != y->self)
+		return x->self > y->self ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static int order_rows(struct report *r)
+{
+	r->order.n = 0;
+	if (vec_reserve(&r->order, r->rows.n) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->rows.n; i++) {
+		const struct row *row = &r->rows.items[i];
+		uint64_t weight = shows_children(r) ? row->total : row->self;
+		r->order.items[r->order.n++] = (struct place){weight, row->self, (uint32_t)i};
 	}
-	for (size_t i = 0; i < r->options.n_keys; i++) {
-		int order = strcmp(cell(r, x, r->options.keys[i]), cell(r, y, r->options.keys[i]));
-		if (order)
-			return order;
-	}
+	if (r->order.n)
+		qsort(r->order.items, r->order.n, sizeof *r->order.items, by_weight);
 	return 0;
 }
 
@@ -428,18 +453,19 @@ static void write_titles(const struct report *r, const size_t *widths)
 	fprintf(r->out, "\n#\n");
 }
 
-/* Writes a text, at most so many columns of it. Returns the columns. */
-static size_t write_cut(FILE *out, const char *text, size_t room)
+/* Writes a text, at most so many columns of it, filled up with blanks to a width. */
+static void write_cell(FILE *out, const char *text, size_t room, size_t width)
 {
 	size_t columns = 0;
-	for (const char *at = text; *at; columns++) {
-		if (columns == room)
-			break;
+	const char *end = text;
+	for (; *end && columns < room; columns++) {
 		do
-			fputc(*at++, out);
-		while ((*at & 0xc0) == 0x80);
+			end++;
+		while ((*end & 0xc0) == 0x80);
 	}
-	return columns;
+	fwrite_unlocked(text, 1, (size_t)(end - text), out);
+	for (; columns < MIN(width, room); columns++)
+		putc_unlocked(' ', out);
 }
 
 static void write_cells(const struct report *r, const struct row *row, const size_t *widths)
@@ -447,74 +473,67 @@ static void write_cells(const struct report *r, const struct row *row, const siz
 	size_t used = shows_children(r) ? 20 : 10;
 	size_t limit = r->options.width ? MAX(r->options.width, used + 1) : SIZE_MAX;
 	for (size_t i = 0; i < r->options.n_keys && used + 2 < limit; i++) {
-		fprintf(r->out, "  ");
+		bool last = i + 1 == r->options.n_keys;
+		fputs_unlocked("  ", r->out);
 		used += 2;
-		size_t columns = write_cut(r->out, cell(r, row, r->options.keys[i]), limit - used);
-		used += columns;
-		for (; i + 1 < r->options.n_keys && columns < widths[i] && used < limit; used++) {
-			fputc(' ', r->out);
-			columns++;
-		}
+		write_cell(r->out, cell(r, row, r->options.keys[i]), limit - used,
+			   last ? 0 : widths[i]);
+		used += widths[i];
 	}
-	fputc('\n', r->out);
+	putc_unlocked('\n', r->out);
 }
 
 static void write_row(const struct report *r, const struct row *row, const size_t *widths)
 {
 	uint64_t weight = shows_children(r) ? row->total : row->self;
-	fprintf(r->out, "  ");
+	fputs("  ", r->out);
 	if (shows_children(r)) {
-		report_write_percent(r->out, report_percent(row->total, r->weight.total), 8,
-				     r->options.colour);
-		fprintf(r->out, "  ");
+		report_write_percent(r->out, row->total, r->weight.total, 8, r->options.colour);
+		fputs("  ", r->out);
 	}
-	report_write_percent(r->out, report_percent(row->self, r->weight.total), 8,
-			     r->options.colour);
+	report_write_percent(r->out, row->self, r->weight.total, 8, r->options.colour);
 	write_cells(r, row, widths);
 	if (row->graph.calls.n)
 		report_write_graph(&row->graph, &r->labels, weight, r->weight.total,
 				   r->options.colour, r->out);
 }
 
-static void write_table(const struct report *r)
+static int write_table(struct report *r)
 {
 	size_t widths[REPORT_N_KEYS];
-	struct buffer name = {};
-	text_escape(&name, profile_string(r->p, r->p->events.items[r->weight.event].name));
-	fprintf(r->out, "#\n# Samples: %" PRIu64 " of event '%.*s'\n", r->weight.count, (int)name.n,
-		name.n ? (const char *)name.data : "");
+	uint32_t name;
+	int error = labels_add(&r->labels,
+			       profile_string(r->p, r->p->events.items[r->weight.event].name), &name);
+	if (error < 0)
+		return error;
+	fprintf(r->out, "#\n# Samples: %" PRIu64 " of event '%s'\n", r->weight.count,
+		labels_text(&r->labels, name));
 	fprintf(r->out, "# Event count (approx.): %" PRIu64 "\n#\n", r->weight.total);
-	buffer_deinit(&name);
 	measure(r, widths);
 	write_titles(r, widths);
-	vec_foreach(row, &r->rows) {
+	vec_foreach(place, &r->order) {
+		const struct row *row = &r->rows.items[place->row];
 		if (is_shown(r, row))
 			write_row(r, row, widths);
 	}
+	return 0;
 }
 
-/* ---- one event ------------------------------------------------------------------------------- */
+/* ---- the report ------------------------------------------------------------------------------ */
 
-static struct report_weight weigh_event(const struct profile *p, uint32_t event)
+static void clear_event(struct report *r)
 {
-	struct report_weight w = {.event = event};
-	vec_foreach(sample, &p->samples) {
-		if (sample->event != event)
-			continue;
-		w.count += sample->count;
-		w.total += sample->value;
-	}
-	w.by_count = w.total == 0;
-	if (w.by_count)
-		w.total = w.count;
-	return w;
+	vec_foreach(row, &r->rows)
+		call_tree_deinit(&row->graph);
+	r->rows.n = 0;
+	r->entries.n = 0;
 }
 
 static void report_deinit(struct report *r)
 {
-	vec_foreach(row, &r->rows)
-		call_tree_deinit(&row->graph);
+	clear_event(r);
 	vec_deinit(&r->rows);
+	vec_deinit(&r->order);
 	vec_deinit(&r->entries);
 	vec_deinit(&r->nodes);
 	vec_deinit(&r->seen);
@@ -523,6 +542,7 @@ static void report_deinit(struct report *r)
 	hash_index_deinit(&r->group_index);
 	hash_index_deinit(&r->row_label_index);
 	free(r->of_task);
+	free(r->task_labelled);
 	free(r->row_of_frame);
 	free(r->label_self);
 	free(r->label_total);
@@ -533,15 +553,29 @@ static void report_deinit(struct report *r)
 	labels_deinit(&r->labels);
 }
 
+static int allocate_tables(struct report *r)
+{
+	size_t n = r->row_labels.n, n_tasks = r->p->tasks.n + 1;
+	r->label_self = calloc(n, sizeof *r->label_self);
+	r->label_total = calloc(n, sizeof *r->label_total);
+	r->label_nodes = calloc(n, sizeof *r->label_nodes);
+	r->of_task = calloc(n_tasks, sizeof *r->of_task);
+	r->task_labelled = calloc(n_tasks, sizeof *r->task_labelled);
+	return r->label_self && r->label_total && r->label_nodes && r->of_task && r->task_labelled
+		       ? 0
+		       : -ENOMEM;
+}
+
 static int prepare(struct report *r)
 {
 	int error = labels_init(&r->labels, r->p);
 	if (error == 0)
 		error = label_frames(r);
 	if (error == 0)
-		error = label_tasks(r);
+		error = allocate_tables(r);
 	if (error == 0)
 		error = stack_sums_init(&r->sums, r->p);
+	r->sums.leaves_only = !shows_children(r);
 	if (error == 0 && r->options.call_graph)
 		error = stack_sums_init(&r->scratch, r->p);
 	if (error == 0 && r->options.call_graph)
@@ -549,21 +583,54 @@ static int prepare(struct report *r)
 	return error;
 }
 
-static int report_event(const struct profile *p, const struct report_options *options,
-			const struct report_weight *weight, FILE *out)
+static int report_event(struct report *r)
 {
-	struct report r = {.p = p, .options = *options, .weight = *weight, .out = out};
-	int error = prepare(&r);
+	int error = collect_entries(r);
 	if (error == 0)
-		error = collect_entries(&r);
+		error = make_rows(r);
 	if (error == 0)
-		error = make_rows(&r);
-	if (error == 0 && r.rows.n)
-		qsort_r(r.rows.items, r.rows.n, sizeof *r.rows.items, by_weight, &r);
+		error = order_rows(r);
 	if (error == 0)
-		write_table(&r);
-	report_deinit(&r);
-	return error < 0 ? error : report_write_nameless(p, weight, out);
+		error = write_table(r);
+	clear_event(r);
+	return error < 0 ? error : report_write_nameless(r->p, &r->weight, r->out);
+}
+
+/* By event: what its samples weigh. */
+static struct report_weight *weigh_events(const struct profile *p)
+{
+	struct report_weight *weights = calloc(p->events.n + 1, sizeof *weights);
+	if (!weights)
+		return NULL;
+	vec_foreach(sample, &p->samples) {
+		weights[sample->event].count += sample->count;
+		weights[sample->event].total += sample->value;
+	}
+	for (uint32_t i = 0; i < p->events.n; i++) {
+		weights[i].event = i;
+		weights[i].by_count = weights[i].total == 0;
+		if (weights[i].by_count)
+			weights[i].total = weights[i].count;
+	}
+	return weights;
+}
+
+static int report_events(struct report *r)
+{
+	_cleanup_free_ struct report_weight *weights = weigh_events(r->p);
+	int error = weights ? 0 : -ENOMEM;
+	size_t n = 0;
+	for (size_t i = 0; i < r->p->events.n && error == 0; i++) {
+		if (!weights[i].count || n++ >= MAX_TABLES)
+			continue;
+		r->weight = weights[i];
+		error = report_event(r);
+	}
+	if (error == 0 && !n)
+		fprintf(r->out, "#\n# No samples.\n");
+	if (n > MAX_TABLES)
+		fprintf(r->out, "#\n# %zu more events are not shown.\n", n - MAX_TABLES);
+	return error;
 }
 
 static void fill_defaults(struct report_options *options)
@@ -582,17 +649,13 @@ int report_write(const struct profile *p, const struct report_options *options, 
 	struct report_options filled = *options;
 	fill_defaults(&filled);
 	errno = 0;
+	struct report r = {.p = p, .options = filled, .out = out};
 	int error = report_write_head(p, out);
-	bool any = false;
-	for (uint32_t event = 0; event < p->events.n && error == 0; event++) {
-		struct report_weight weight = weigh_event(p, event);
-		if (!weight.count)
-			continue;
-		any = true;
-		error = report_event(p, &filled, &weight, out);
-	}
-	if (error == 0 && !any)
-		fprintf(out, "#\n# No samples.\n");
+	if (error == 0)
+		error = prepare(&r);
+	if (error == 0)
+		error = report_events(&r);
+	report_deinit(&r);
 	if (error == 0 && (fflush(out) != 0 || ferror(out)))
 		error = errno ? -errno : -EIO;
 	return error;

@@ -10,9 +10,12 @@ struct nameless {
 	uint64_t own;      /* weight of samples that ended there */
 	uint64_t anywhere; /* weight of samples that passed through */
 	uint32_t file;     /* UINT32_MAX: none */
-	uint8_t kind;      /* enum frame_kind */
+	uint8_t kind;      /* enum frame_kind, or NO_PLACE */
 	uint8_t reason;
 };
+
+/* The kind of frames that are only a reason. */
+#define NO_PLACE (FRAME_RAW + 1)
 
 struct survey {
 	const struct profile *p;
@@ -53,6 +56,8 @@ static int label_frames(struct survey *s)
 				       .file = f->at.kind == FRAME_FILE ? f->at.file : UINT32_MAX,
 				       .reason = (uint8_t)profile_frame_reason(p, f)};
 		uint32_t entry;
+		if (key.kind == FRAME_RAW && !f->at.address)
+			key.kind = NO_PLACE;
 		if (key.reason == MW_REASON_NONE)
 			continue;
 		r = find_entry(s, &key, &entry);
@@ -100,7 +105,8 @@ static int by_share(const void *a, const void *b)
 static void add_place(struct buffer *b, const struct profile *p, const struct nameless *n)
 {
 	static const char *const places[] = {
-		[FRAME_KERNEL] = "[kernel]", [FRAME_JIT] = "[jit]", [FRAME_RAW] = "[anon]"};
+		[FRAME_KERNEL] = "[kernel]", [FRAME_JIT] = "[jit]", [FRAME_RAW] = "[anon]",
+		[NO_PLACE] = "[none]"};
 	if (n->kind != FRAME_FILE) {
 		buffer_printf(b, "%s", places[n->kind]);
 		return;

@@ -27,8 +27,8 @@ static inline double report_percent(uint64_t part, uint64_t total)
 	return total ? 100.0 * (double)part / (double)total : 0.0;
 }
 
-/* " 12.34%" in a width, coloured like perf: red from 5 % on, green from 0.5 % on. */
-void report_write_percent(FILE *out, double percent, int width, bool colour);
+/* " 12.34%" of total in a width, coloured like perf: red from 5 % on, green from 0.5 % on. */
+void report_write_percent(FILE *out, uint64_t part, uint64_t total, size_t width, bool colour);
 
 /* What was recorded where, what was lost, what the recorder cost: lines that begin with #. */
 int report_write_head(const struct profile *p, FILE *out);

@@ -29,7 +29,9 @@ void proc_deinit(struct proc *proc)
 	proc->dir = -1;
 }
 
-int proc_start_time(const struct proc *proc, uint32_t pid, uint64_t *ret)
+/* Numeric fields of /proc/PID/stat, ascending, counted from 1 as proc(5) does, from the fourth on. */
+static int read_stat(const struct proc *proc, uint32_t pid, const int *fields, size_t n,
+		     uint64_t *ret)
 {
 	char path[32];
 	snprintf(path, sizeof path, "%u/stat", pid);
@@ -39,15 +41,36 @@ int proc_start_time(const struct proc *proc, uint32_t pid, uint64_t *ret)
 		return r;
 	/* 1234 (a name (with) parentheses) S 1 ...: field 3 comes after the last ')'. */
 	const char *at = strrchr(text, ')');
-	for (int field = 2; at && field < 22; field++) {
-		at = strchr(at, ' ');
-		at = at ? at + 1 : NULL;
+	int field = 2;
+	for (size_t i = 0; i < n; i++) {
+		for (; at && field < fields[i]; field++) {
+			at = strchr(at, ' ');
+			at = at ? at + 1 : NULL;
+		}
+		if (!at || sscanf(at, "%" SCNu64, &ret[i]) != 1)
+			return -EBADMSG;
 	}
-	uint64_t ticks;
-	if (!at || sscanf(at, "%" SCNu64, &ticks) != 1)
-		return -EBADMSG;
-	*ret = ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
 	return 0;
+}
+
+int proc_start_time(const struct proc *proc, uint32_t pid, uint64_t *ret)
+{
+	static const int field = 22; /* starttime */
+	uint64_t ticks;
+	int r = read_stat(proc, pid, &field, 1, &ticks);
+	if (r == 0)
+		*ret = ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
+	return r;
+}
+
+int proc_image(const struct proc *proc, uint32_t pid, struct proc_image *ret)
+{
+	static const int fields[] = {26, 28}; /* startcode, startstack */
+	uint64_t values[ARRAY_SIZE(fields)];
+	int r = read_stat(proc, pid, fields, ARRAY_SIZE(fields), values);
+	if (r == 0)
+		*ret = (struct proc_image){values[0], values[1]};
+	return r;
 }
 
 int proc_is_same_process(const struct proc *proc, uint32_t pid, uint64_t start_time)

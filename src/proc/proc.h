@@ -24,6 +24,13 @@ void proc_deinit(struct proc *proc);
 int proc_start_time(const struct proc *proc, uint32_t pid, uint64_t *ret);
 /* Whether this pid is still the process that started then (ns since boot, from the kernel). */
 int proc_is_same_process(const struct proc *proc, uint32_t pid, uint64_t start_time);
+
+struct proc_image {
+	uint64_t start_code;
+	uint64_t start_stack;
+};
+/* Where the program of a process and its stack start: random for each exec. Needs ptrace rights. */
+int proc_image(const struct proc *proc, uint32_t pid, struct proc_image *ret);
 /*
  * The path of a task in the hierarchy that names it best: the unified one, or on hybrid hosts, where
  * that says only "/", systemd's or the first other. The caller frees *ret.

@@ -720,3 +720,20 @@ int codec_decode(struct codec_decoder *d, const void *data, size_t size, struct 
 	}
 	return 0;
 }
+
+int codec_decode_end(struct codec_decoder *d)
+{
+	struct profile *p = d->p;
+	_cleanup_free_ uint16_t *depth = calloc(p->nodes.n, sizeof *depth);
+	if (!depth)
+		return -ENOMEM;
+	for (size_t i = 1; i < p->nodes.n; i++) {
+		struct profile_node *node = &p->nodes.items[i];
+		if (depth[node->caller] >= PROFILE_DEPTH_MAX) {
+			node->caller = 0;
+			p->unknown_references++;
+		}
+		depth[i] = (uint16_t)(depth[node->caller] + 1);
+	}
+	return 0;
+}

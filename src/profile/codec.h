@@ -42,5 +42,10 @@ void codec_decoder_deinit(struct codec_decoder *d);
  * at the first record that makes no sense: those before it are in the profile. -ENOMEM.
  */
 int codec_decode(struct codec_decoder *d, const void *data, size_t size, struct mw_error *e);
+/*
+ * After the last chunk. No recorder makes stacks deeper than PROFILE_DEPTH_MAX; in a file from anyone,
+ * what is deeper loses its outer part here, so that walking a stack costs little. Returns 0 or -ENOMEM.
+ */
+int codec_decode_end(struct codec_decoder *d);
 
 #endif

@@ -210,10 +210,11 @@ static int intern_node(struct profile *p, struct profile_node node, uint32_t spa
 	return hash_index_add(&p->node_index, hash, *ret);
 }
 
+/* The stack of n frames, leaf first, called from another stack. */
 static int intern_frames(struct profile *p, const struct frame *frames, uint32_t n, uint32_t spare,
-			 uint32_t *ret)
+			 uint32_t caller, uint32_t *ret)
 {
-	uint32_t node = 0;
+	uint32_t node = caller;
 	for (uint32_t i = n; i-- > 0;) {
 		struct profile_node next = {.caller = node};
 		int r = intern_frame(p, &frames[i], spare, &next.frame);
@@ -229,12 +230,20 @@ static int intern_frames(struct profile *p, const struct frame *frames, uint32_t
 /* The stack of a sample, or the one that says there was no room for it. */
 static int intern_stack(struct profile *p, const struct sample *sample, uint32_t *ret)
 {
-	int r = intern_frames(p, sample->frames, sample->n_frames, 1, ret);
+	const struct frame cut = {.kind = FRAME_RAW, .reason = MW_REASON_CUT_DEPTH};
+	uint32_t n = sample->n_frames, outer = 0;
+	int r = 0;
+	if (n > PROFILE_DEPTH_MAX) {
+		r = intern_frames(p, &cut, 1, 1, 0, &outer);
+		n = PROFILE_DEPTH_MAX - 1;
+	}
+	if (r == 0)
+		r = intern_frames(p, sample->frames, n, 1, outer, ret);
 	if (r != -ENOSPC)
 		return r;
 	/* for which one entry was spared */
 	const struct frame evicted = {.kind = FRAME_RAW, .reason = MW_REASON_EVICTED};
-	return intern_frames(p, &evicted, 1, 0, ret);
+	return intern_frames(p, &evicted, 1, 0, 0, ret);
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */

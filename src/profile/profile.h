@@ -27,6 +27,9 @@
 #include "base/frame.h"
 #include "base/strings.h"
 
+/* Frames of a stack; more are cut at the root, with a frame of the reason `cut-depth`. */
+#define PROFILE_DEPTH_MAX 4096
+
 struct profile_options {
 	uint64_t bucket_ns;   /* samples closer in time than this are one; 0: 100 ms */
 	uint32_t max_frames;  /* distinct frames; 0: 4 Mi, 80 bytes each */
@@ -211,7 +214,10 @@ uint64_t profile_tally_sum(const struct profile *p, enum profile_tally_kind kind
 
 /* Why this frame has no name; MW_REASON_NONE if it has one. Never NONE without a name. */
 enum mw_reason profile_frame_reason(const struct profile *p, const struct profile_frame *f);
-/* The frames of a stack, leaf first, up to max; the number of frames of the whole stack. */
+/*
+ * The frames of a stack, leaf first, up to max; the number of frames of the whole stack, which is
+ * PROFILE_DEPTH_MAX at most.
+ */
 size_t profile_stack_frames(const struct profile *p, uint32_t stack, uint32_t *frames, size_t max);
 
 #endif

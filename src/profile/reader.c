@@ -266,7 +266,7 @@ static int read_all(struct reader *rd, uint8_t *data, size_t size, struct mw_err
 		r = check_schema(rd, e);
 	if (r == 0)
 		r = read_chunks(rd, e);
-	return r;
+	return r == 0 ? codec_decode_end(&rd->decoder) : r;
 }
 
 static int finish(struct reader *rd)

@@ -32,6 +32,8 @@ int stack_sums_add(struct stack_sums *s, uint32_t stack, uint64_t weight)
 		if (vec_push(&s->touched, node) < 0)
 			return -ENOMEM;
 		s->seen[node] = 1;
+		if (s->leaves_only)
+			break;
 	}
 	return 0;
 }
@@ -60,6 +62,8 @@ static void order_touched(struct stack_sums *s)
 void stack_sums_finish(struct stack_sums *s)
 {
 	order_touched(s);
+	if (s->leaves_only)
+		return;
 	for (size_t i = s->touched.n; i-- > 0;) {
 		uint32_t node = s->touched.items[i];
 		s->total[node] += s->self[node];

@@ -11,6 +11,7 @@
 
 struct stack_sums {
 	const struct profile *p;
+	bool leaves_only; /* set after init: only self is wanted, total stays 0 */
 	uint64_t *self;  /* by node */
 	uint64_t *total; /* by node; valid after stack_sums_finish() */
 	uint8_t *seen;   /* by node */

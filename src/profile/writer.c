@@ -486,18 +486,18 @@ static int fill_tables(struct profile_writer *w, struct mw_error *e)
 	return r;
 }
 
-int profile_writer_close(struct profile_writer *w, struct mw_error *e)
+int profile_writer_close(struct profile_writer *writer, struct mw_error *e)
 {
-	_cleanup_(cleanup_profile_writer_free) struct profile_writer *owned = w;
+	_cleanup_(cleanup_profile_writer_free) struct profile_writer *w = writer;
 	int r = profile_writer_flush(w, e);
 	if (r == 0)
 		r = fill_tables(w, e);
-	if (r == 0) {
-		r = page_file_sync(w->file);
-		if (r < 0)
-			r = error_errno(e, r, "%s: cannot sync", w->path);
-	}
-	return r;
+	if (r == -ENOMEM)
+		return error_errno(e, r, "%s", w->path);
+	if (r < 0)
+		return r;
+	r = page_file_sync(w->file);
+	return r < 0 ? error_errno(e, r, "%s: cannot sync", w->path) : 0;
 }
 
 int profile_save(const char *path, struct profile *p, struct mw_error *e)

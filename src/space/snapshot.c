@@ -30,7 +30,8 @@ static int parse(struct snapshot *s)
 		if (map_line_parse(line, &m) < 0 || m.start < end)
 			continue;
 		end = m.end;
-		struct mapping mapping = {m.start, m.end, m.offset, m.inode, m.protection, m.name};
+		struct mapping mapping = {m.start, m.end,	m.offset,     m.inode,
+					  m.major, m.minor, m.protection, m.name};
 		int r = vec_push(&s->mappings, mapping);
 		if (r < 0)
 			return r;

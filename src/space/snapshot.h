@@ -17,7 +17,9 @@ struct mapping {
 	uint64_t start;
 	uint64_t end;
 	uint64_t offset;
-	uint64_t inode;
+	uint64_t inode;      /* 0: memory without a file */
+	uint32_t major;      /* with inode: which file, as maps tells it */
+	uint32_t minor;
 	uint32_t protection; /* MAP_* */
 	const char *name;    /* in the snapshot's text; "" for nameless memory */
 };

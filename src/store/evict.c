@@ -110,7 +110,8 @@ static int walk_first(struct walk *walk, int kind_fd, const char *kind, const ch
 	return 0;
 }
 
-static int walk_kind(struct walk *walk, const struct root *root, const char *kind, const struct log *log)
+static int walk_kind(struct walk *walk, const struct root *root, const char *kind,
+		     const struct log *log)
 {
 	_cleanup_(close_dir) DIR *dir = open_dir(root->fd, kind);
 	if (!dir)
@@ -213,8 +214,8 @@ static void evict_walk(const struct root *root, const struct walk *walk, uint64_
 	}
 }
 
-int evict_run(const struct root *root, uint64_t limit, const struct log *log, struct store_usage *ret,
-	      struct mw_error *e)
+int evict_run(const struct root *root, uint64_t limit, const struct log *log,
+	      struct store_usage *ret, struct mw_error *e)
 {
 	struct store_usage usage = {};
 	int r = root_clean_temporaries(root);

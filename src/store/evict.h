@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Upkeep of a store: a walk over all entries, removal of the least recently used. When an entry was
- * used last is the time of its directory, which every change of it sets, and every look-up too unless
- * it is younger than EVICT_FRESH_SECONDS.
+ * used last is the time of its directory, which every change of it sets, and every look-up too
+ * unless it is younger than EVICT_FRESH_SECONDS.
  */
 #ifndef STORE_EVICT_H
 #define STORE_EVICT_H
@@ -40,14 +40,16 @@ int walk_entry_id(const struct walk *walk, const struct walk_entry *entry, struc
 uint64_t evict_bytes_of(const struct stat *st);
 /* The same of a file in a directory; 0 if there is none. */
 uint64_t evict_file_bytes(int dir, const char *name);
-/* Removes an entry, its meta first: what is left without one is no entry. Taken under ROOT_EXCLUSIVE, or
- * ROOT_SHARED and the entry's lock. */
+/*
+ * Removes an entry, its meta first: what is left without one is no entry. Taken under
+ * ROOT_EXCLUSIVE, or ROOT_SHARED and the entry's lock.
+ */
 int evict_entry(const struct root *root, const char *path);
 /*
- * Removes broken entries and left-over files, counts anew, and if there are more bytes than the limit,
- * removes entries until nine tenths of it are left. Taken under ROOT_EXCLUSIVE.
+ * Removes broken entries and left-over files, counts anew, and if there are more bytes than the
+ * limit, removes entries until nine tenths of it are left. Taken under ROOT_EXCLUSIVE.
  */
-int evict_run(const struct root *root, uint64_t limit, const struct log *log, struct store_usage *ret,
-	      struct mw_error *e);
+int evict_run(const struct root *root, uint64_t limit, const struct log *log,
+	      struct store_usage *ret, struct mw_error *e);
 
 #endif

@@ -20,19 +20,20 @@
  *   id              the text form of the file id, the same as the directory's
  *   elf             ELF type and machine, decimal; 0 unknown
  *   size            bytes of the file, decimal; 0 unknown
- *   segment         virtual address, offset, size in the file, size in memory, flags; hexadecimal; any
- *                   number up to META_SEGMENTS_MAX
- *   path            newest first, at most META_PATHS_MAX; control characters and the backslash as three
- *                   octal digits
- *   part            name, rank, builder version, bytes (decimal), check (16 hexadecimal digits), source;
- *                   at most one of each part, in the order of enum store_part
+ *   segment         virtual address, offset, size in the file, size in memory, flags; hexadecimal;
+ *                   any number up to META_SEGMENTS_MAX
+ *   path            newest first, at most META_PATHS_MAX; control characters and the backslash as
+ *                   three octal digits
+ *   part            name, rank, builder version, bytes (decimal), check (16 hexadecimal digits),
+ *                   source; at most one of each part, in the order of enum store_part
  *   failure         part, reason, builder version, seconds since 1970; likewise
  *   piece           address of the entry, real start of its symbol; hexadecimal, ascending
  *   end             shows that nothing was cut off
  *
- * There is one way to write each meta: numbers have no leading zeros, hexadecimal is lower case. The
- * reader takes nothing else, so what it takes, it would write the same. It runs in the privileged
- * process: the store's directory is ours alone, but a disk may be damaged or restored from anywhere.
+ * There is one way to write each meta: numbers have no leading zeros, hexadecimal is lower case.
+ * The reader takes nothing else, so what it takes, it would write the same. It runs in the
+ * privileged process: the store's directory is ours alone, but a disk may be damaged or restored
+ * from anywhere.
  */
 #include "store/meta.h"
 
@@ -115,7 +116,8 @@ int meta_add_path(struct meta *meta, const char *path)
 		return -ENOMEM;
 	if (meta->paths.n == META_PATHS_MAX)
 		free(meta->paths.items[--meta->paths.n]);
-	memmove(meta->paths.items + 1, meta->paths.items, meta->paths.n * sizeof *meta->paths.items);
+	memmove(meta->paths.items + 1, meta->paths.items,
+		meta->paths.n * sizeof *meta->paths.items);
 	meta->paths.items[0] = copy;
 	meta->paths.n++;
 	return 0;
@@ -171,7 +173,7 @@ int meta_merge(struct meta *meta, const struct meta *about)
 	if (about->file_size)
 		meta->file_size = about->file_size;
 	int r = about->segments.n ? replace_segments(meta, about) : 0;
-	for (size_t i = about->paths.n; r == 0 && i > 0; i--) /* the newest last, so that it is first */
+	for (size_t i = about->paths.n; r == 0 && i > 0; i--) /* newest last: it will be first */
 		r = meta_add_path(meta, about->paths.items[i - 1]);
 	for (size_t i = 0; i < STORE_N_PARTS; i++) {
 		if (about->failures[i].reason != MW_REASON_NONE)
@@ -200,14 +202,16 @@ static void format_parts(const struct meta *meta, struct buffer *b)
 	for (size_t i = 0; i < STORE_N_PARTS; i++) {
 		const struct meta_part *part = &meta->parts[i];
 		if (part->present)
-			buffer_printf(b, "part %s %u %u %" PRIu64 " %016" PRIx64 " %s\n", part_names[i],
-				      part->rank, part->builder, part->size, part->check, part->source);
+			buffer_printf(b, "part %s %u %u %" PRIu64 " %016" PRIx64 " %s\n",
+				      part_names[i], part->rank, part->builder, part->size,
+				      part->check, part->source);
 	}
 	for (size_t i = 0; i < STORE_N_PARTS; i++) {
 		const struct meta_failure *failure = &meta->failures[i];
 		if (failure->reason != MW_REASON_NONE)
 			buffer_printf(b, "failure %s %s %u %" PRId64 "\n", part_names[i],
-				      mw_reason_name(failure->reason), failure->builder, failure->when);
+				      mw_reason_name(failure->reason), failure->builder,
+				      failure->when);
 	}
 }
 
@@ -215,8 +219,8 @@ int meta_format(const struct meta *meta, struct buffer *ret)
 {
 	char id[MW_FILE_ID_TEXT_MAX + 2 * MW_FILE_ID_MAX];
 	mw_file_id_to_text(&meta->id, id, sizeof id);
-	buffer_printf(ret, "mapwright-meta 1\nid %s\nelf %u %u\nsize %" PRIu64 "\n", id, meta->elf_type,
-		      meta->elf_machine, meta->file_size);
+	buffer_printf(ret, "mapwright-meta 1\nid %s\nelf %u %u\nsize %" PRIu64 "\n", id,
+		      meta->elf_type, meta->elf_machine, meta->file_size);
 	vec_foreach(s, &meta->segments)
 		buffer_printf(ret, "segment %" PRIx64 " %" PRIx64 " %" PRIx64 " %" PRIx64 " %x\n",
 			      s->vaddr, s->offset, s->file_size, s->mem_size, s->flags);
@@ -324,7 +328,8 @@ static int read_id(struct line *line, struct meta *meta)
 static int read_elf(struct line *line, struct meta *meta)
 {
 	uint64_t type, machine;
-	if (!take_number(line, 10, UINT16_MAX, &type) || !take_number(line, 10, UINT16_MAX, &machine))
+	if (!take_number(line, 10, UINT16_MAX, &type) ||
+	    !take_number(line, 10, UINT16_MAX, &machine))
 		return -EBADMSG;
 	meta->elf_type = (uint16_t)type;
 	meta->elf_machine = (uint16_t)machine;
@@ -385,13 +390,17 @@ static int read_path(struct line *line, struct meta *meta)
 		if (strcmp(*other, path) == 0)
 			return -EBADMSG;
 	}
-	_cleanup_free_ char *copy = n ? strdup(path) : NULL;
-	if (!copy)
-		return n ? -ENOMEM : -EBADMSG;
-	int r = vec_push(&meta->paths, copy);
-	if (r == 0)
-		copy = NULL;
-	return r;
+	if (n == 0)
+		return -EBADMSG;
+	int r = vec_reserve(&meta->paths, META_PATHS_MAX);
+	if (r < 0)
+		return r;
+	char **slot = &meta->paths.items[meta->paths.n];
+	*slot = strdup(path);
+	if (!*slot)
+		return -ENOMEM;
+	meta->paths.n++;
+	return 0;
 }
 
 static bool source_is_plain(const char *text, size_t n)
@@ -465,17 +474,20 @@ static int read_failure(struct line *line, struct meta *meta)
 	struct word reason;
 	if (!take_part(line, &i) || !failure_comes_later(meta, i) || !take_word(line, &reason) ||
 	    word_to_reason(reason) == MW_REASON_NONE ||
-	    !take_number(line, 10, UINT32_MAX, &builder) || !take_number(line, 10, INT64_MAX, &when))
+	    !take_number(line, 10, UINT32_MAX, &builder) ||
+	    !take_number(line, 10, INT64_MAX, &when))
 		return -EBADMSG;
-	meta->failures[i] = (struct meta_failure){
-		.reason = word_to_reason(reason), .builder = (uint32_t)builder, .when = (int64_t)when};
+	meta->failures[i] = (struct meta_failure){.reason = word_to_reason(reason),
+						  .builder = (uint32_t)builder,
+						  .when = (int64_t)when};
 	return 0;
 }
 
 static int read_piece(struct line *line, struct meta *meta)
 {
 	uint64_t address, start;
-	if (!take_number(line, 16, UINT64_MAX, &address) || !take_number(line, 16, UINT64_MAX, &start))
+	if (!take_number(line, 16, UINT64_MAX, &address) ||
+	    !take_number(line, 16, UINT64_MAX, &start))
 		return -EBADMSG;
 	if (meta->pieces.n && meta->pieces.items[meta->pieces.n - 1].address >= address)
 		return -EBADMSG;
@@ -512,7 +524,10 @@ static const struct kind {
 	{"end", read_end, false},
 };
 
-/* Reads one line; *kind is the first kind that may come, and afterwards the first that may come next. */
+/*
+ * Reads one line; *kind is the first kind that may come, and afterwards the first that may come
+ * next.
+ */
 static int read_line(struct line *line, size_t *kind, struct meta *meta)
 {
 	struct word keyword = first_word(line);
@@ -540,13 +555,15 @@ static int read_lines(const char *text, size_t size, struct meta *meta, struct m
 	for (const char *at = text; at < end; number++) {
 		const char *feed = memchr(at, '\n', (size_t)(end - at));
 		if (!feed)
-			return error_at(e, -EBADMSG, (uint64_t)(at - text), "line %zu is cut", number);
+			return error_at(e, -EBADMSG, (uint64_t)(at - text), "line %zu is cut",
+					number);
 		struct line line = {at, feed};
 		int r = read_line(&line, &kind, meta);
 		if (r == -ENOMEM)
 			return error_set(e, r, "no memory for meta");
 		if (r < 0)
-			return error_at(e, r, (uint64_t)(at - text), "line %zu is not valid", number);
+			return error_at(e, r, (uint64_t)(at - text), "line %zu is not valid",
+					number);
 		at = feed + 1;
 	}
 	if (kind != ARRAY_SIZE(kinds))

@@ -18,7 +18,7 @@
 #define META_PATH_MAX     4096 /* bytes of one path, with its NUL */
 #define META_PIECES_MAX   65536
 #define META_SOURCE_MAX   32   /* bytes of a source's name, with its NUL */
-#define META_TEXT_MAX     (4 * 1024 * 1024) /* bytes of the file: more than all other bounds allow */
+#define META_TEXT_MAX     (4 * 1024 * 1024) /* bytes of the file: more than the others allow */
 
 enum store_part {
 	STORE_NAMES,  /* names.gsym: functions */
@@ -54,7 +54,7 @@ struct meta_failure {
 	int64_t when; /* seconds since 1970 */
 };
 
-/* A symbol that was split for GSYM: the entry at `address` is a later piece of what starts at `start`. */
+/* A symbol that was split for GSYM: the entry at `address` is a piece of what starts at `start`. */
 struct meta_piece {
 	uint64_t address;
 	uint64_t start;
@@ -66,10 +66,10 @@ struct meta {
 	uint16_t elf_machine; /* EM_*, 0 unknown */
 	uint64_t file_size;   /* bytes, 0 unknown */
 	VEC(struct store_segment) segments; /* in the file's order */
-	VEC(char *) paths; /* owned; where the content was seen, newest first. Labels, nothing more */
+	VEC(char *) paths; /* owned; where the content was seen, newest first. Mere labels */
 	struct meta_part parts[STORE_N_PARTS];
 	struct meta_failure failures[STORE_N_PARTS];
-	VEC(struct meta_piece) pieces; /* ascending; they belong to STORE_NAMES and change with it */
+	VEC(struct meta_piece) pieces; /* ascending; they change with STORE_NAMES */
 };
 
 /* A zeroed meta is empty and valid. */
@@ -82,22 +82,26 @@ const char *store_part_name(enum store_part part);
 bool meta_source_is_valid(const char *source);
 
 /*
- * 0, -ENOMEM, -E2BIG: too many, -EINVAL: one that wraps around. Only of the file that ran: those of a
- * separate debug file have the same id and other offsets.
+ * 0, -ENOMEM, -E2BIG: too many, -EINVAL: one that wraps around. Only of the file that ran: those of
+ * a separate debug file have the same id and other offsets.
  */
 int meta_add_segment(struct meta *meta, const struct store_segment *segment);
-/* Puts a path first; one seen before moves there, the oldest over META_PATHS_MAX goes. -EINVAL: too long
- * or empty. */
+/*
+ * Puts a path first; one seen before moves there, the oldest over META_PATHS_MAX goes. -EINVAL: too
+ * long or empty.
+ */
 int meta_add_path(struct meta *meta, const char *path);
-/* Pieces in any order; meta_sort_pieces() once after the last. -E2BIG: too many; -EINVAL: start is not
- * below address. */
+/*
+ * Pieces in any order; meta_sort_pieces() once after the last. -E2BIG: too many; -EINVAL: start is
+ * not below address.
+ */
 int meta_add_piece(struct meta *meta, uint64_t address, uint64_t start);
 /* Sorts, drops doubles. */
 void meta_sort_pieces(struct meta *meta);
 
 /*
- * Adds to `meta` what `about` knows: type, machine, size and segments if it has them (they replace),
- * its paths, its failures. Parts and pieces are the store's business and are not touched.
+ * Adds to `meta` what `about` knows: type, machine, size and segments if it has them (they
+ * replace), its paths, its failures. Parts and pieces are the store's business and are not touched.
  */
 int meta_merge(struct meta *meta, const struct meta *about);
 

@@ -5,10 +5,10 @@
  *	mapwright-store 1
  *	bytes 00000000000001234567
  *
- * Locks are open-file-description locks on bytes of it far behind its end: gate, store, account, and
- * one for each entry by the hash of its id (two ids of one hash merely wait for each other). The gate
- * is held for as long as one waits for the store lock, so that upkeep, which wants it alone, is not
- * kept out for ever by writers who come and go.
+ * Locks are open-file-description locks on bytes of it far behind its end: gate, store, account,
+ * and one for each entry by the hash of its id (two ids of one hash merely wait for each other).
+ * The gate is held for as long as one waits for the store lock, so that upkeep, which wants it
+ * alone, is not kept out for ever by writers who come and go.
  */
 #include "store/root.h"
 
@@ -60,7 +60,8 @@ static int set_lock(const struct root *root, int64_t at, short type)
 static int wait_for_lock(const struct root *root, int64_t at, short type)
 {
 	struct timespec pause = {.tv_nsec = 100000};
-	for (int64_t waited = 0; waited < LOCK_WAIT_MS * INT64_C(1000000); waited += pause.tv_nsec) {
+	for (int64_t waited = 0; waited < LOCK_WAIT_MS * INT64_C(1000000);
+	     waited += pause.tv_nsec) {
 		int r = set_lock(root, at, type);
 		if (r != -EAGAIN && r != -EACCES)
 			return r;
@@ -156,7 +157,7 @@ int root_add_bytes(const struct root *root, int64_t change)
 	int r = wait_for_lock(root, LOCK_ACCOUNT, F_WRLCK);
 	if (r < 0)
 		return r;
-	uint64_t bytes;
+	uint64_t bytes = 0;
 	r = root_bytes(root, &bytes);
 	if (r == 0 && bytes != ROOT_BYTES_UNKNOWN) {
 		uint64_t less = change < 0 ? MIN(bytes, -(uint64_t)change) : 0;
@@ -175,7 +176,8 @@ static int check_owner(const struct root *root, struct mw_error *e)
 	if (fstat(root->fd, &st) < 0)
 		return error_errno(e, -errno, "%s", root->path);
 	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return error_set(e, -EPERM, "%s: belongs to user %u, not to us", root->path, st.st_uid);
+		return error_set(e, -EPERM, "%s: belongs to user %u, not to us", root->path,
+				 st.st_uid);
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
 		return error_set(e, -EPERM, "%s: others may write to it (mode %o)", root->path,
 				 st.st_mode & 07777);
@@ -206,7 +208,9 @@ static int make_directories(const char *path)
 	return 0;
 }
 
-/* A link in its place is followed only if it is ours or root's: in /tmp others can make some, too. */
+/*
+ * A link in its place is followed only if it is ours or root's: in /tmp others can make some, too.
+ */
 static int open_directory(const char *path, struct mw_error *e)
 {
 	struct stat st;
@@ -249,10 +253,11 @@ static int open_state(struct root *root, struct mw_error *e)
 	int empty = is_empty(root->fd);
 	if (empty < 0)
 		return error_errno(e, empty, "%s", root->path);
-	/* Not empty may also mean that somebody else has just made it a store: then it opens now. */
+	/* Not empty may also mean that somebody has just made it a store: then it opens now. */
 	root->state = openat(root->fd, STATE_NAME, flags | (empty ? O_CREAT : 0), 0600);
 	if (root->state < 0 && errno == ENOENT)
-		return error_set(e, -ENOTEMPTY, "%s: is no store, and has other things in it", root->path);
+		return error_set(e, -ENOTEMPTY, "%s: is no store, and has other things in it",
+				 root->path);
 	if (root->state < 0)
 		return error_errno(e, -errno, "%s/" STATE_NAME, root->path);
 	return 0;
@@ -281,10 +286,12 @@ static int check_state(const struct root *root, struct mw_error *e)
 		return error_errno(e, (int)n, "%s/" STATE_NAME, root->path);
 	unsigned version = 0;
 	int end = 0;
-	bool valid = sscanf(text, "mapwright-store %u\nbytes %n", &version, &end) == 1 && end == BYTES_AT;
+	bool valid = sscanf(text, "mapwright-store %u\nbytes %n", &version, &end) == 1 &&
+		     end == BYTES_AT;
 	if (version > VERSION)
-		return error_set(e, -EPROTONOSUPPORT, "%s: its format %u is newer than this program",
-				 root->path, version);
+		return error_set(e, -EPROTONOSUPPORT,
+				 "%s: its format %u is newer than this program", root->path,
+				 version);
 	if ((valid && version == VERSION) || root->read_only)
 		return 0;
 	return write_state(root, e);
@@ -357,7 +364,8 @@ int root_make_temporary(const struct root *root, char name[ROOT_TEMPORARY_MAX], 
 		if (getrandom(&number, sizeof number, 0) != sizeof number)
 			return error_errno(e, -errno, "no random number");
 		snprintf(name, ROOT_TEMPORARY_MAX, "%016" PRIx64, number);
-		int fd = openat(root->temporaries, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		int fd = openat(root->temporaries, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+				0600);
 		if (fd < 0 && errno == EEXIST)
 			continue;
 		if (fd < 0)

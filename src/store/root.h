@@ -3,12 +3,12 @@
  * The directory in which a store lies: making and checking it, its locks, its account of bytes, its
  * temporary files, and the place of each file id in it. What entries contain is store.c's business.
  *
- *	ROOT/mapwright-store            names the directory as a store; version and account; locks lie on it
+ *	ROOT/mapwright-store            makes it a store; version and account; locks lie on it
  *	ROOT/temporary/RANDOM           files that are being written
- *	ROOT/gnu/93/ac61ecf00d5b7e/     an entry: kind, first byte, other bytes of the id in hexadecimal
+ *	ROOT/gnu/93/ac61ecf00d5b7e/     an entry: kind, first byte and other bytes of the id
  *
- * The hexadecimal form is safe as a file name whatever an id contains, no two ids share one, and with
- * the first byte apart the longest id (128 bytes) still fits in NAME_MAX.
+ * The hexadecimal form is safe as a file name whatever an id contains, no two ids share one, and
+ * with the first byte apart the longest id (128 bytes) still fits in NAME_MAX.
  */
 #ifndef STORE_ROOT_H
 #define STORE_ROOT_H
@@ -39,7 +39,8 @@ enum root_lock {
 
 /*
  * All waits are bounded: a process that was stopped while it held a lock must not stop a recorder.
- * 0, or -EBUSY after some seconds. Locks belong to the open root, not to the process, and end with it.
+ * 0, or -EBUSY after some seconds. Locks belong to the open root, not to the process, and end with
+ * it.
  */
 int root_lock(const struct root *root, enum root_lock kind, struct mw_error *e);
 /* ROOT_EXCLUSIVE if it can be had at once; false if not. */
@@ -51,7 +52,9 @@ void root_unlock_entry(const struct root *root, const struct mw_file_id *id);
 
 /* ---- account --------------------------------------------------------------------------------- */
 
-/* An account that is damaged counts as ROOT_BYTES_UNKNOWN, more than any limit: upkeep counts anew. */
+/*
+ * An account that is damaged counts as ROOT_BYTES_UNKNOWN, more than any limit: upkeep counts anew.
+ */
 #define ROOT_BYTES_UNKNOWN (UINT64_MAX / 4)
 
 int root_bytes(const struct root *root, uint64_t *ret);
@@ -77,7 +80,9 @@ bool root_has_temporaries(const struct root *root);
 int root_entry_path(const struct mw_file_id *id, char ret[ROOT_ENTRY_MAX]);
 /* The way back; -EINVAL if no id has this path. */
 int root_entry_id(const char *kind, const char *first, const char *rest, struct mw_file_id *ret);
-/* Opens an entry's directory, and makes it if asked. The descriptor, or -ENOENT, or another -errno. */
+/*
+ * Opens an entry's directory, and makes it if asked. The descriptor, or -ENOENT, or another -errno.
+ */
 int root_open_entry(const struct root *root, const struct mw_file_id *id, bool make);
 
 /* The directories under which entries lie, by kind; NULL at the end. */

@@ -4,8 +4,8 @@
  * `lines.gsym`, `unwind` and `code`. An entry without a meta is none.
  *
  * Readers take no lock: every file is replaced by rename, so each is whole, old or new. What can
- * disagree for a moment is a part and the meta that describes it. The meta holds the part's size and
- * a check of its head and tail; a reader to whom these do not fit looks again under the entry's
+ * disagree for a moment is a part and the meta that describes it. The meta holds the part's size
+ * and a check of its head and tail; a reader to whom these do not fit looks again under the entry's
  * lock, and if they still do not fit (somebody was killed between the two renames, or the disk lost
  * what was not yet written) the part counts as absent and is built again.
  *
@@ -14,9 +14,9 @@
  * renames the part, then the meta. The account is raised before and lowered after, so that a kill
  * in between leaves it too high, never too low; a store that seems over its limit is counted anew.
  *
- * Temporary files have names, rather than O_TMPFILE: a file without a name would need one before it can
- * replace another anyway, and one way is better tested than two. They are locked while they are in use,
- * so left-over ones are told apart and go at the next opening.
+ * Temporary files have names, rather than O_TMPFILE: a file without a name would need one before it
+ * can replace another anyway, and one way is better tested than two. They are locked while they are
+ * in use, so left-over ones are told apart and go at the next opening.
  */
 #include "store/store.h"
 
@@ -70,7 +70,8 @@ static int default_directory(char ret[PATH_MAX], struct mw_error *e)
 	else if (home && home[0] == '/')
 		n = snprintf(ret, PATH_MAX, "%s/.cache/mapwright", home);
 	if (n < 0)
-		return error_set(e, -ENOENT, "no place for a store: neither XDG_CACHE_HOME nor HOME is set");
+		return error_set(e, -ENOENT,
+				 "no place for a store: neither XDG_CACHE_HOME nor HOME is set");
 	return n < PATH_MAX ? 0 : error_set(e, -ENAMETOOLONG, "the store's path is too long");
 }
 
@@ -119,7 +120,8 @@ int store_open(const struct store_options *options, struct store **ret, struct m
 	return 0;
 }
 
-int store_open_temporary(const struct store_options *options, struct store **ret, struct mw_error *e)
+int store_open_temporary(const struct store_options *options, struct store **ret,
+			 struct mw_error *e)
 {
 	const char *places[] = {getenv("TMPDIR"), "/tmp", "/dev/shm"};
 	int r = -ENOENT;
@@ -182,14 +184,18 @@ static void log_entry(const struct store *store, const struct mw_file_id *id, co
 	log_debug(store->log, "store: %s: %s", text, what);
 }
 
-/* What io_read_text() says of something that is no file of ours, rather than of trouble on the way. */
+/*
+ * What io_read_text() says of something that is no file of ours, rather than of trouble on the way.
+ */
 static bool is_damage(int code)
 {
-	return code == -EBADMSG || code == -EFBIG || code == -EISDIR || code == -ELOOP || code == -ENXIO;
+	return code == -EBADMSG || code == -EFBIG || code == -EISDIR || code == -ELOOP ||
+	       code == -ENXIO;
 }
 
 /* 1: read, 0: there is none, or it is damaged or of another id (logged), or -errno. */
-static int read_meta(const struct store *store, int entry, const struct mw_file_id *id, struct meta *ret)
+static int read_meta(const struct store *store, int entry, const struct mw_file_id *id,
+		     struct meta *ret)
 {
 	*ret = (struct meta){};
 	_cleanup_free_ char *text = NULL;
@@ -225,7 +231,8 @@ static int entry_failed(const struct store *store, int r, struct mw_error *e)
 	return error_errno(e, r, "%s: an entry", store->root.path);
 }
 
-int store_lookup(struct store *store, const struct mw_file_id *id, struct meta *ret, struct mw_error *e)
+int store_lookup(struct store *store, const struct mw_file_id *id, struct meta *ret,
+		 struct mw_error *e)
 {
 	*ret = (struct meta){};
 	_cleanup_close_ int entry = root_open_entry(&store->root, id, false);
@@ -256,8 +263,8 @@ static int check_of(int fd, uint64_t size, uint64_t *ret)
 }
 
 /*
- * The descriptor, -ENOENT if none is described, -ESTALE if the file is not the one described, or another
- * -errno.
+ * The descriptor, -ENOENT if none is described, -ESTALE if the file is not the one described, or
+ * another -errno.
  */
 static int open_described(int entry, enum store_part part, const struct meta_part *described)
 {
@@ -444,7 +451,8 @@ static int write_meta(struct change *change, char name[ROOT_TEMPORARY_MAX], uint
 	const struct root *root = &change->store->root;
 	struct buffer text = {};
 	int r = meta_format(&change->meta, &text);
-	if (r == 0 && text.n == change->old_text.n && memcmp(text.data, change->old_text.data, text.n) == 0) {
+	if (r == 0 && text.n == change->old_text.n &&
+	    memcmp(text.data, change->old_text.data, text.n) == 0) {
 		buffer_deinit(&text);
 		return 0;
 	}
@@ -476,8 +484,8 @@ static int put_in_place(const struct change *change, const char *temporary, cons
  * Puts the new meta in place, and before it the part that the writer has written, if there is one.
  * The account holds old and new in between.
  */
-static int change_apply(struct change *change, const struct store_writer *writer, uint64_t part_bytes,
-			struct mw_error *e)
+static int change_apply(struct change *change, const struct store_writer *writer,
+			uint64_t part_bytes, struct mw_error *e)
 {
 	const struct root *root = &change->store->root;
 	const char *part_file = writer ? part_files[writer->part] : NULL;
@@ -498,7 +506,7 @@ static int change_apply(struct change *change, const struct store_writer *writer
 	if (r < 0 && written)
 		unlinkat(root->temporaries, meta_name, 0);
 	if (r == 0)
-		root_add_bytes(root, -(int64_t)old_bytes); /* if it fails, the next count puts it right */
+		root_add_bytes(root, -(int64_t)old_bytes); /* else the next count puts it right */
 	return r;
 }
 
@@ -553,7 +561,8 @@ static int replace_pieces(struct meta *meta, const struct meta *about)
 	int r = vec_reserve(&meta->pieces, about->pieces.n);
 	if (r < 0)
 		return r;
-	memcpy(meta->pieces.items, about->pieces.items, about->pieces.n * sizeof *about->pieces.items);
+	memcpy(meta->pieces.items, about->pieces.items,
+	       about->pieces.n * sizeof *about->pieces.items);
 	meta->pieces.n = about->pieces.n;
 	meta_sort_pieces(meta);
 	return 0;
@@ -569,8 +578,8 @@ static void forget_broken_part(struct change *change, enum store_part part)
 }
 
 /* 1: the part is wanted, and the meta describes it; 0: only `about` was merged. */
-static int prepare_meta(struct change *change, enum store_part part, const struct meta_part *described,
-			const struct meta *about)
+static int prepare_meta(struct change *change, enum store_part part,
+			const struct meta_part *described, const struct meta *about)
 {
 	struct meta *meta = &change->meta;
 	int r = about ? meta_merge(meta, about) : 0;
@@ -608,8 +617,8 @@ static int commit_locked(struct store *store, struct store_writer *writer,
 	return r < 0 ? r : wanted;
 }
 
-int store_commit(struct store *store, struct store_writer *writer, const struct store_commit *commit,
-		 struct mw_error *e)
+int store_commit(struct store *store, struct store_writer *writer,
+		 const struct store_commit *commit, struct mw_error *e)
 {
 	int r = commit_locked(store, writer, commit, e);
 	store_abort(store, writer); /* after a commit the name is gone, and this only closes */
@@ -676,8 +685,8 @@ int store_remove(struct store *store, const struct mw_file_id *id, struct mw_err
 	return r < 0 ? r : 1;
 }
 
-int store_each(struct store *store, int (*fn)(void *data, const struct store_entry *entry), void *data,
-	       struct mw_error *e)
+int store_each(struct store *store, int (*fn)(void *data, const struct store_entry *entry),
+	       void *data, struct mw_error *e)
 {
 	struct walk walk;
 	int r = walk_init(&store->root, store->log, &walk, e);

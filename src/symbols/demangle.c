@@ -35,7 +35,7 @@ static void take_piece(const char *text, size_t n, void *data)
 	struct output *out = data;
 	if (out->n > DEMANGLED_MAX && n >= 2 && !(text[0] & 0x80))
 		longjmp(out->leave, 1);
-	if (out->n + 1 < out->size) {
+	if (n && out->n + 1 < out->size) { /* an empty piece may come as NULL */
 		size_t part = MIN(n, out->size - 1 - out->n);
 		memcpy(out->buf + out->n, text, part);
 	}

@@ -131,7 +131,8 @@ int gsym_find(const struct gsym *gsym, uint64_t address, struct gsym_entry *ret)
 	if (address < gsym->base)
 		return 0;
 	uint64_t offset = address - gsym->base;
-	uint32_t low = 0, high = gsym->n; /* the first entry that starts behind it is in [low, high] */
+	/* The first entry that starts behind the address is in [low, high]. */
+	uint32_t low = 0, high = gsym->n;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		if (offset_of(gsym, middle) <= offset)

@@ -120,7 +120,7 @@ static bool is_text(char type)
 /* One line, as long as they are not sorted. */
 struct entry {
 	uint64_t address;
-	uint32_t name; /* 0: an end, not a name; END_OF_TEXT: nor is anything else that starts there */
+	uint32_t name; /* 0: an end, not a name; END_OF_TEXT: nothing that starts there has one */
 	uint16_t module;
 	char type;
 };
@@ -230,7 +230,7 @@ static int add_lines(struct builder *b, struct text text)
 	return 0;
 }
 
-/* Of several names of one address: global before weak before local, then the one that stands first. */
+/* Of several names of one address: global before weak before local, then the first one. */
 static int rank_of(const struct entry *entry)
 {
 	return entry->type == 'T' ? 0 : entry->type == 't' ? 2 : 1;
@@ -341,7 +341,9 @@ int kernel_symbols_parse(const char *text, size_t size, struct kernel_symbols **
 	_cleanup_(cleanup_kernel_symbols_close) struct kernel_symbols *symbols =
 		calloc(1, sizeof *symbols);
 	struct builder b = {.symbols = symbols};
-	int r = !symbols ? -ENOMEM : size > KALLSYMS_MAX ? -EFBIG : build(&b, (struct text){text, size});
+	int r = -ENOMEM;
+	if (symbols)
+		r = size > KALLSYMS_MAX ? -EFBIG : build(&b, (struct text){text, size});
 	if (r == 0 && b.has_address)
 		r = sort_and_add(&b);
 	bool has_lines = b.entries.n > 0;

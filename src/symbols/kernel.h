@@ -6,10 +6,10 @@
  *	ffffffffc0203000 t ftrace_trampoline	[__builtin__ftrace]
  *
  * kallsyms has no sizes. A function ends where the next symbol of the same module starts; markers
- * such as _etext are such ends, but no names. The last function of a module or of the kernel, and one
- * that is far from the next, ends with its page at the latest: what lies behind may be anybody's code,
- * and no name is better than a wrong one. (/proc/modules does not help: since Linux 6.4 its sizes
- * count memory that lies elsewhere.)
+ * such as _etext are such ends, but no names. The last function of a module or of the kernel, and
+ * one that is far from the next, ends with its page at the latest: what lies behind may be anybody's
+ * code, and no name is better than a wrong one. (/proc/modules does not help: since Linux 6.4 its
+ * sizes count memory that lies elsewhere.)
  */
 #ifndef SYMBOLS_KERNEL_H
 #define SYMBOLS_KERNEL_H
@@ -20,7 +20,7 @@ struct kernel_symbols;
 
 struct kernel_symbol {
 	const char *name;   /* valid as long as the table */
-	const char *module; /* NULL for the kernel itself; "bpf" and "__builtin__..." are modules, too */
+	const char *module; /* NULL for the kernel; "bpf" and "__builtin__..." are modules, too */
 	uint64_t start;
 	uint64_t end;
 };

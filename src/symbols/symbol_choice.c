@@ -74,6 +74,8 @@ static int compare_worst_first(const void *a, const void *b)
 	const struct symbol *x = a, *y = b;
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? 1 : -1;
+	if (x->has_size != y->has_size)
+		return x->has_size ? 1 : -1;
 	if (x->end != y->end)
 		return x->end < y->end ? 1 : -1;
 	return symbol_name_compare(y->name, x->name);

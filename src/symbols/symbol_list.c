@@ -57,7 +57,7 @@ struct range {
 struct code_ranges {
 	VEC(struct range) sections; /* by section number; empty ones for sections without code */
 	VEC(struct range) search;   /* those with code, or the segments */
-	/* PowerPC ELFv1: a function's symbol is at its descriptor in .opd, which holds the address. */
+	/* PowerPC ELFv1: a function's symbol is at its descriptor in .opd, which has the address. */
 	uint8_t *opd;
 	uint64_t opd_size;
 	uint64_t opd_address;
@@ -290,7 +290,7 @@ static int64_t add_section(struct symbol_list *list, struct elf *elf,
 	return r < 0 ? r : add_symbols(list, elf, code, &table);
 }
 
-/* ---- .gnu_debugdata: an ELF file, packed with xz, whose .symtab has what .dynsym has not -------- */
+/* ---- .gnu_debugdata: an ELF file, packed with xz, with the symbols that .dynsym has not ------- */
 
 static int64_t add_inner_file(struct symbol_list *list, const uint8_t *data, uint64_t size)
 {

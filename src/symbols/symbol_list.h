@@ -14,8 +14,9 @@
  *     it, or to the end of its section, whatever comes first. An untyped label without size inside
  *     a function is no function of its own;
  *   - of symbols that start together: global before weak before local; functions before resolvers
- *     before labels; __GI_* only if nothing else is there; then the shorter one, whose rest the
- *     longer one has;
+ *     before labels; __GI_* only if nothing else is there; then those with a size (Go's runtime.text
+ *     is a label of no size at its first function); then the shorter one, whose rest the longer one
+ *     has;
  *   - of symbols that start at different places, the later one is inside the earlier one, which goes
  *     on behind it. So each entry is one contiguous piece, and a later piece knows where its
  *     function really starts.
@@ -52,7 +53,7 @@ struct symbol_list {
 	VEC(struct symbol) symbols;
 	VEC(uint8_t *) tables; /* string tables, owned */
 	enum symbol_source source;
-	struct mw_error damage; /* what could not be used although there are symbols; code 0: nothing */
+	struct mw_error damage; /* what could not be used beside the symbols; code 0: nothing */
 };
 
 typedef VEC(struct gsym_function) function_list;

@@ -35,6 +35,8 @@ check bash_completes_options offers_only mapwright record --all --- --all-cpus
 check bash_completes_choices offers_only mapwright record --call-graph f --- fp
 check bash_completes_choices_after_an_equals_sign offers_only mapwright record --call-graph = f --- fp
 check bash_completes_the_last_of_a_list offers_only mapwright record -e cycles,cpu-c --- cycles,cpu-clock
+check bash_completes_sort_keys offers_only mapwright report --sort comm,ds --- comm,dso
+check bash_completes_formats offers_only mapwright export -f fol --- folded
 check bash_completes_files offers_only mapwright record -o prof --- profile.mwp
 check bash_completes_directories offers_only mapwright record --store st --- store.d
 check bash_completes_processes offers mapwright record -p $$ --- $$
@@ -74,6 +76,8 @@ check_with zsh zsh_completes_commands zsh_offers 'rec' 'mapwright record '
 check_with zsh zsh_completes_options zsh_offers 'record --all' 'record --all-cpus '
 check_with zsh zsh_completes_choices zsh_offers 'record --call-graph f' 'call-graph fp '
 check_with zsh zsh_completes_lists zsh_offers 'record -e cycles,cpu-c' 'cycles,cpu-clock'
+check_with zsh zsh_completes_sort_keys zsh_offers 'report --sort comm,ds' 'comm,dso'
+check_with zsh zsh_completes_formats zsh_offers 'export -f fol' 'folded '
 check_with zsh zsh_completes_files zsh_offers 'record -o prof' 'profile.mwp'
 check_with zsh zsh_completes_the_command_of_help zsh_offers 'help doc' 'help doctor'
 finish

@@ -154,7 +154,7 @@ static void every_option_is_in_the_zsh_completion(void **state)
 static void check_spec(const struct command *command, const struct option_spec *spec)
 {
 	size_t n = spec->help ? strlen(spec->help) : 0;
-	if (!n || spec->help[n - 1] != '.')
+	if (!n || !strchr(".:", spec->help[n - 1]))
 		fail_msg("%s: the help of --%s is no sentence", command->name, spec->long_name);
 	assert_true((spec->type == OPTION_FLAG) == (spec->value == NULL));
 	struct option_choice c;

@@ -13,7 +13,7 @@
 
 #define LIMIT (UINT64_C(64) << 20)
 
-/* Code with a bias, read-only data before it, and a data segment whose .bss lies over the code's offset. */
+/* Code with a bias, behind a segment whose size in memory lies over the code's offset. */
 static void add_layout(struct elf_builder *b)
 {
 	uint8_t data[0x200] = {};

@@ -130,15 +130,19 @@ static void lines_that_are_not_valid_are_refused(void **state)
 		HEAD FACTS "path a\\12\nend\n",
 		HEAD FACTS "path a\\\nend\n",
 		HEAD FACTS "path a\npath a\nend\n",
-		HEAD FACTS "path 1\npath 2\npath 3\npath 4\npath 5\npath 6\npath 7\npath 8\npath 9\nend\n",
+		HEAD FACTS
+		"path 1\npath 2\npath 3\npath 4\npath 5\npath 6\npath 7\npath 8\npath 9\nend\n",
 		HEAD FACTS "part names 1 1 1 1 symtab\nend\n",
 		HEAD FACTS "part names 1 1 1 0000000000000001 \nend\n",
 		HEAD FACTS "part names 1 1 1 0000000000000001 a/b\nend\n",
 		HEAD FACTS "part names 1 1 1 0000000000000001 Symtab\nend\n",
-		HEAD FACTS "part names 1 1 1 0000000000000001 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\nend\n",
+		HEAD FACTS
+		"part names 1 1 1 0000000000000001 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\nend\n",
 		HEAD FACTS "part name 1 1 1 0000000000000001 a\nend\n",
-		HEAD FACTS "part code 1 1 1 0000000000000001 a\npart names 1 1 1 0000000000000001 a\nend\n",
-		HEAD FACTS "part code 1 1 1 0000000000000001 a\npart code 1 1 1 0000000000000001 a\nend\n",
+		HEAD FACTS
+		"part code 1 1 1 0000000000000001 a\npart names 1 1 1 0000000000000001 a\nend\n",
+		HEAD FACTS
+		"part code 1 1 1 0000000000000001 a\npart code 1 1 1 0000000000000001 a\nend\n",
 		HEAD FACTS "failure lines none 7 1\nend\n",
 		HEAD FACTS "failure lines sripped 7 1\nend\n",
 		HEAD FACTS "failure lines stripped 7 -1\nend\n",
@@ -191,7 +195,8 @@ static void the_largest_meta_is_within_its_own_bounds(void **state)
 		assert_int_equal(meta_add_path(&m, path), 0);
 	}
 	for (uint64_t i = 0; i < META_PIECES_MAX; i++)
-		assert_int_equal(meta_add_piece(&m, UINT64_MAX - i, UINT64_MAX - META_PIECES_MAX), 0);
+		assert_int_equal(meta_add_piece(&m, UINT64_MAX - i, UINT64_MAX - META_PIECES_MAX),
+				 0);
 	assert_int_equal(meta_add_piece(&m, 2, 1), -E2BIG);
 	meta_sort_pieces(&m);
 	struct buffer b = {};
@@ -262,7 +267,7 @@ static void offsets_and_addresses_convert_by_the_size_in_the_file(void **state)
 	assert_true(meta_offset_to_address(&m, 0x4d10, &v) && v == 0x404d10);
 	assert_false(meta_offset_to_address(&m, 0x4d11, &v));
 	assert_true(meta_offset_to_address(&m, 0x5c90, &v) && v == 0x406c90);
-	assert_false(meta_offset_to_address(&m, 0x5c90 + 0x3d0, &v)); /* bss lies over other bytes */
+	assert_false(meta_offset_to_address(&m, 0x5c90 + 0x3d0, &v)); /* bss: other bytes */
 	assert_false(meta_offset_to_address(&m, UINT64_MAX, &v));
 	assert_true(meta_address_to_offset(&m, 0x402010, &v) && v == 0x2010);
 	assert_false(meta_address_to_offset(&m, 0x406c90 + 0x3d0, &v));
@@ -277,8 +282,10 @@ static void offsets_and_addresses_convert_by_the_size_in_the_file(void **state)
 static void executable_segments_come_first(void **state)
 {
 	struct meta m = {};
-	struct store_segment data = {.vaddr = 0x1000, .file_size = 0x100, .mem_size = 0x100, .flags = 6};
-	struct store_segment code = {.vaddr = 0x8000, .file_size = 0x80, .mem_size = 0x80, .flags = 5};
+	struct store_segment data = {
+		.vaddr = 0x1000, .file_size = 0x100, .mem_size = 0x100, .flags = 6};
+	struct store_segment code = {
+		.vaddr = 0x8000, .file_size = 0x80, .mem_size = 0x80, .flags = 5};
 	assert_int_equal(meta_add_segment(&m, &data), 0);
 	assert_int_equal(meta_add_segment(&m, &code), 0);
 	uint64_t v;

@@ -5,11 +5,15 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/fuse.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -82,9 +86,16 @@ static int fail_job(const int *fds, size_t n_fds, const void *args, size_t args_
 	return -EBADMSG;
 }
 
+static int read_job(const int *fds, size_t n_fds, const void *args, size_t args_size, void *reply,
+		    size_t reply_size, struct mw_error *e)
+{
+	char byte;
+	return pread(fds[0], &byte, 1, 0) < 0 ? -errno : 0;
+}
+
 /* Looks for descriptors beyond standard input, output, error and its own. */
-static int descriptors_job(const int *fds, size_t n_fds, const void *args, size_t args_size, void *reply,
-			   size_t reply_size, struct mw_error *e)
+static int descriptors_job(const int *fds, size_t n_fds, const void *args, size_t args_size,
+			   void *reply, size_t reply_size, struct mw_error *e)
 {
 	int n = 0;
 	for (int fd = 3; fd < 1024; fd++)
@@ -92,7 +103,7 @@ static int descriptors_job(const int *fds, size_t n_fds, const void *args, size_
 	return n - (int)n_fds;
 }
 
-enum { SUM, BIG, SPIN, CRASH, MEMORY, FAIL, DESCRIPTORS, PATIENT, N_JOBS };
+enum { SUM, BIG, SPIN, CRASH, MEMORY, FAIL, DESCRIPTORS, PATIENT, READ, N_JOBS };
 
 static const struct run_job jobs[N_JOBS] = {
 	[SUM] = {.name = "sum", .fn = sum_job, .reply_size = sizeof(struct sum)},
@@ -103,6 +114,7 @@ static const struct run_job jobs[N_JOBS] = {
 	[FAIL] = {.name = "fail", .fn = fail_job},
 	[DESCRIPTORS] = {.name = "descriptors", .fn = descriptors_job},
 	[PATIENT] = {.name = "patient", .fn = spin_job, .deadline_ms = 60000},
+	[READ] = {.name = "read", .fn = read_job, .deadline_ms = 60},
 };
 
 /* ---- helpers --------------------------------------------------------------------------------- */
@@ -310,7 +322,7 @@ static void a_server_without_free_descriptors_says_so_and_goes_on(void **state)
 		assert_int_equal(result.outcome, RUN_FAILED);
 		assert_int_equal(result.error.code, -EMFILE);
 	}
-	if (prlimit(run_server_pid(server), RLIMIT_NOFILE, &old, NULL) == 0) { /* takes a privilege */
+	if (prlimit(run_server_pid(server), RLIMIT_NOFILE, &old, NULL) == 0) { /* as root */
 		struct run_result result;
 		assert_int_equal(run_server_submit(server, SUM, fds, 2, NULL, 0, 9), 0);
 		assert_int_equal(receive(server, &result), 1);
@@ -350,7 +362,8 @@ static void a_dead_server_loses_no_ticket(void **state)
 	assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
 	run_one(server, SUM);
 	for (uint64_t i = 0; i < 5; i++)
-		assert_int_equal(run_server_submit(server, PATIENT, &pipe_fds[1], 1, NULL, 0, i), 0);
+		assert_int_equal(run_server_submit(server, PATIENT, &pipe_fds[1], 1, NULL, 0, i),
+				 0);
 	close(pipe_fds[1]);
 	while (!has_children(run_server_pid(server)))
 		usleep(1000);
@@ -398,7 +411,8 @@ static void stopping_kills_what_still_runs(void **state)
 	int pipe_fds[2];
 	assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
 	for (uint64_t i = 0; i < 6; i++)
-		assert_int_equal(run_server_submit(server, PATIENT, &pipe_fds[1], 1, NULL, 0, i), 0);
+		assert_int_equal(run_server_submit(server, PATIENT, &pipe_fds[1], 1, NULL, 0, i),
+				 0);
 	close(pipe_fds[1]);
 	while (!has_children(pid))
 		usleep(1000);
@@ -436,6 +450,120 @@ static void all_die_with_the_caller(void **state)
 	close(pipe_fds[0]);
 	close(ready[0]);
 	close(ready[1]);
+}
+
+/* ---- a file system that does not answer ------------------------------------------------------ */
+
+static void answer(int fuse, uint64_t unique, const void *data, size_t size)
+{
+	uint8_t message[256];
+	struct fuse_out_header head = {.len = (uint32_t)(sizeof head + size), .unique = unique};
+	memcpy(message, &head, sizeof head);
+	memcpy(message + sizeof head, data, size);
+	assert_int_equal(write(fuse, message, head.len), head.len);
+}
+
+/*
+ * Takes every request, and answers all but reads: whoever waits for one cannot be killed.
+ * FOPEN_NOFLUSH: closing asks nobody.
+ */
+static void serve_silent_file(int fuse)
+{
+	uint64_t request[16384];
+	while (read(fuse, request, sizeof request) > 0) {
+		const struct fuse_in_header *head = (const struct fuse_in_header *)request;
+		struct fuse_init_out init = {
+			.major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = 4096};
+		struct fuse_attr_out attr = {.attr_valid = 3600,
+					     .attr = {.ino = 1, .size = 4096, .mode = 0100644}};
+		struct fuse_open_out opened = {.open_flags = FOPEN_DIRECT_IO | FOPEN_NOFLUSH};
+		if (head->opcode == FUSE_INIT)
+			answer(fuse, head->unique, &init, sizeof init);
+		else if (head->opcode == FUSE_GETATTR)
+			answer(fuse, head->unique, &attr, sizeof attr);
+		else if (head->opcode == FUSE_OPEN)
+			answer(fuse, head->unique, &opened, sizeof opened);
+	}
+}
+
+/*
+ * Mounts a file over one of ours, in a mount namespace of this process alone. Its descriptor, or
+ * -1.
+ */
+static int open_silent_file(pid_t *ret_server)
+{
+	char path[] = "/tmp/mw-fuse-XXXXXX", options[100];
+	_cleanup_close_ int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	if (fuse < 0 || unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return -1;
+	int under = mkstemp(path);
+	close(under);
+	snprintf(options, sizeof options, "fd=%d,rootmode=100644,user_id=0,group_id=0,allow_other",
+		 fuse);
+	int r = mount("silent", path, "fuse", 0, options);
+	*ret_server = r < 0 ? -1 : fork();
+	if (*ret_server == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* with it, what waits for it ends */
+		serve_silent_file(fuse);
+		_exit(0);
+	}
+	int fd = r < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	umount2(path, MNT_DETACH);
+	unlink(path);
+	return fd;
+}
+
+static int survive_a_silent_file(void)
+{
+	struct run_server *server;
+	if (run_server_start(jobs, N_JOBS, &server, NULL) < 0)
+		return 1;
+	pid_t file_server;
+	int fd = open_silent_file(&file_server);
+	if (fd < 0)
+		return 77;
+	for (uint64_t i = 0; i < 6; i++) { /* more than there are slots */
+		struct run_result result;
+		if (run_server_submit(server, READ, &fd, 1, NULL, 0, i) < 0)
+			return 2;
+		if (receive(server, &result) != 1 || result.outcome != RUN_TIMED_OUT)
+			return 3;
+		if (run_server_submit(server, SUM, NULL, 0, "\7", 1, i) < 0)
+			return 4;
+		if (receive(server, &result) != 1 || result.outcome != RUN_DONE ||
+		    ((const struct sum *)result.reply)->sum != 7)
+			return 5;
+	}
+	if (!has_children(run_server_pid(server)))
+		return 6; /* then they were no test of this */
+	kill(file_server, SIGKILL); /* the file system ends, and they with it */
+	waitpid(file_server, NULL, 0);
+	close(fd);
+	for (int i = 0; i < 100 && has_children(run_server_pid(server)); i++) {
+		struct run_result result; /* it reaps whenever it does something */
+		if (run_server_submit(server, SUM, NULL, 0, NULL, 0, 1) < 0 ||
+		    receive(server, &result) != 1)
+			return 7;
+	}
+	if (has_children(run_server_pid(server)))
+		return 8;
+	run_server_stop(server);
+	return 0;
+}
+
+static void a_child_that_cannot_be_killed_stops_nobody(void **state)
+{
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(survive_a_silent_file());
+	int status;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+		print_message("skipped: needs root and /dev/fuse\n");
+		skip();
+	}
+	assert_int_equal(status, 0);
 }
 
 static void signals_from_the_terminal_do_not_end_server_or_children(void **state)
@@ -476,6 +604,7 @@ int main(void)
 		cmocka_unit_test(results_that_were_ready_survive_the_server),
 		cmocka_unit_test(stopping_kills_what_still_runs),
 		cmocka_unit_test(all_die_with_the_caller),
+		cmocka_unit_test(a_child_that_cannot_be_killed_stops_nobody),
 		cmocka_unit_test(signals_from_the_terminal_do_not_end_server_or_children),
 		cmocka_unit_test(nothing_of_the_caller_stays_open_in_the_server),
 	};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a child in the sandbox can and cannot do; through run_isolated(), which has its tests here too. */
+/*
+ * What a child in the sandbox can and cannot do; through run_isolated(), which has its tests here
+ * too.
+ */
 #include "base/run.h"
 #include "base/sandbox.h"
 #include "base/sanitizer.h"
@@ -80,7 +83,8 @@ static int kill_the_parent(void *context, struct mw_error *e)
 
 static int map_code(void *context, struct mw_error *e)
 {
-	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+		       -1, 0);
 	return p == MAP_FAILED ? -errno : -ENOTSUP;
 }
 
@@ -163,7 +167,8 @@ static void only_what_lies_beneath_an_allowed_directory_opens(void **state)
 static int take_memory(void *context, struct mw_error *e)
 {
 	for (int i = 0; i < 4096; i++) {
-		void *p = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *p =
+			mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (p == MAP_FAILED)
 			return -errno;
 	}
@@ -188,7 +193,8 @@ static void too_much_memory_is_an_outcome_of_its_own(void **state)
 /* The limit is beyond what the caller has already: a big caller must not starve its child. */
 static void what_the_caller_holds_does_not_count(void **state)
 {
-	void *big = mmap(NULL, 4096 * MIB, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *big = mmap(NULL, 4096 * MIB, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			 -1, 0);
 	assert_ptr_not_equal(big, MAP_FAILED);
 	enum run_outcome outcome;
 	struct mw_error e;
@@ -224,7 +230,7 @@ static void a_spinning_child_ends_when_its_cpu_time_is_used_up(void **state)
 
 static int write_out_of_bounds(void *context, struct mw_error *e)
 {
-	*(volatile int *)(uintptr_t)((getpid() & 0xff0) | 0x10) = 1; /* the first page is never mapped */
+	*(volatile int *)(uintptr_t)((getpid() & 0xff0) | 0x10) = 1; /* never mapped */
 	return 0;
 }
 
@@ -307,7 +313,8 @@ static int read_and_write(void *context, struct mw_error *e)
 
 static void parsing_has_what_it_needs(void **state)
 {
-	int fds[] = {(int)syscall(SYS_memfd_create, "in", 0), (int)syscall(SYS_memfd_create, "out", 0)};
+	int fds[] = {(int)syscall(SYS_memfd_create, "in", 0),
+		     (int)syscall(SYS_memfd_create, "out", 0)};
 	assert_int_equal(write(fds[0], "bytes", 5), 5);
 	struct run_isolated_options options = {
 		.fds = fds, .n_fds = 2, .memory_limit = 64 * MIB, .cpu_seconds = 10};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A part's content in these tests tells what it is: `rank` bytes more than a page, each of them `rank`,
- * so that a part and a meta that do not belong together are seen.
+ * A part's content in these tests tells what it is: `rank` bytes more than a page, each of them
+ * `rank`, so that a part and a meta that do not belong together are seen.
  */
 #include "base/io.h"
 #include "lib/test.h"
@@ -67,8 +67,9 @@ static struct mw_file_id numbered_id(unsigned number)
 }
 
 /* Begins, writes `size` bytes of `rank`, commits. */
-static int put_bytes(struct store *store, const struct mw_file_id *id, enum store_part part, size_t size,
-		     uint8_t rank, uint32_t builder, const struct meta *about, struct mw_error *e)
+static int put_bytes(struct store *store, const struct mw_file_id *id, enum store_part part,
+		     size_t size, uint8_t rank, uint32_t builder, const struct meta *about,
+		     struct mw_error *e)
 {
 	struct store_writer writer;
 	int r = store_begin(store, id, part, &writer, e);
@@ -91,7 +92,10 @@ static int put(struct store *store, const struct mw_file_id *id, uint8_t rank)
 	return put_bytes(store, id, STORE_NAMES, BASE_SIZE + rank, rank, 1, NULL, NULL);
 }
 
-/* The rank of the part in the store, after a look at every byte of it; or what store_open_part() says. */
+/*
+ * The rank of the part in the store, after a look at every byte of it; or what store_open_part()
+ * says.
+ */
 static int rank_of(struct store *store, const struct mw_file_id *id, enum store_part part)
 {
 	struct meta meta;
@@ -156,7 +160,8 @@ static void set_age(unsigned number, int seconds)
 	char entry[ROOT_ENTRY_MAX], path[400];
 	assert_int_equal(root_entry_path(&id, entry), 0);
 	snprintf(path, sizeof path, "%s/%s", directory, entry);
-	struct timespec times[2] = {{.tv_sec = time(NULL) - seconds}, {.tv_sec = time(NULL) - seconds}};
+	struct timespec times[2] = {{.tv_sec = time(NULL) - seconds},
+				    {.tv_sec = time(NULL) - seconds}};
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
@@ -202,7 +207,8 @@ static void a_part_comes_back_with_what_is_known(void **state)
 	assert_int_equal(meta_add_segment(&about, &segment), 0);
 	assert_int_equal(meta_add_path(&about, "/usr/bin/program"), 0);
 	assert_int_equal(meta_add_piece(&about, 0x1010, 0x1000), 0);
-	assert_int_equal(put_bytes(store, &id, STORE_NAMES, BASE_SIZE + 20, 20, 1, &about, NULL), 1);
+	assert_int_equal(put_bytes(store, &id, STORE_NAMES, BASE_SIZE + 20, 20, 1, &about, NULL),
+			 1);
 	meta_deinit(&about);
 
 	assert_int_equal(rank_of(store, &id, STORE_NAMES), 20);
@@ -248,9 +254,11 @@ static void pieces_change_with_the_names_and_only_with_them(void **state)
 	struct mw_file_id id = numbered_id(1);
 	struct meta meta, about = {};
 	assert_int_equal(meta_add_piece(&about, 0x20, 0x10), 0);
-	assert_int_equal(put_bytes(store, &id, STORE_NAMES, BASE_SIZE + 20, 20, 1, &about, NULL), 1);
+	assert_int_equal(put_bytes(store, &id, STORE_NAMES, BASE_SIZE + 20, 20, 1, &about, NULL),
+			 1);
 	about.pieces.items[0].start = 0x11;
-	assert_int_equal(put_bytes(store, &id, STORE_NAMES, BASE_SIZE + 10, 10, 1, &about, NULL), 0);
+	assert_int_equal(put_bytes(store, &id, STORE_NAMES, BASE_SIZE + 10, 10, 1, &about, NULL),
+			 0);
 	assert_int_equal(put_bytes(store, &id, STORE_CODE, BASE_SIZE + 10, 10, 1, &about, NULL), 1);
 	assert_int_equal(store_update(store, &id, &about, NULL), 0);
 	assert_int_equal(store_lookup(store, &id, &meta, NULL), 1);
@@ -355,11 +363,28 @@ static int find_id(void *data, const struct store_entry *entry)
 static void hostile_ids_are_safe_and_never_collide(void **state)
 {
 	static const char *const texts[] = {
-		"go:..", "go:.", "go:/", "go:../../../../etc/passwd", "go:a/b", "go:a%2Fb%00", "go:a",
-		"go:A", "go:-", "go:%00", "go:%2F%00", "go:meta", "go:aa/meta", "gnu:2f", "gnu:61",
-		"gnu:2e2e", "htl:00112233445566778899aabbccddeeff", "gnu:00112233445566778899aabbccddeeff",
+		"go:..",
+		"go:.",
+		"go:/",
+		"go:../../../../etc/passwd",
+		"go:a/b",
+		"go:a%2Fb%00",
+		"go:a",
+		"go:A",
+		"go:-",
+		"go:%00",
+		"go:%2F%00",
+		"go:meta",
+		"go:aa/meta",
+		"gnu:2f",
+		"gnu:61",
+		"gnu:2e2e",
+		"htl:00112233445566778899aabbccddeeff",
+		"gnu:00112233445566778899aabbccddeeff",
 		"gnu-padded:0011223300000000000000000000000000000000",
-		"gnu:0011223300000000000000000000000000000000", "gnu:00112233", "go:%0A%0Aid gnu:61",
+		"gnu:0011223300000000000000000000000000000000",
+		"gnu:00112233",
+		"go:%0A%0Aid gnu:61",
 	};
 	struct mw_file_id ids[ARRAY_SIZE(texts) + 4];
 	size_t n = 0;
@@ -386,7 +411,8 @@ static void hostile_ids_are_safe_and_never_collide(void **state)
 static void ids_that_are_none_are_refused(void **state)
 {
 	struct store *store = open_store(0);
-	struct mw_file_id none = {}, empty = {.kind = MW_FILE_ID_GNU}, odd = {.kind = 77, .size = 1};
+	struct mw_file_id none = {}, empty = {.kind = MW_FILE_ID_GNU},
+			  odd = {.kind = 77, .size = 1};
 	struct mw_file_id *ids[] = {&none, &empty, &odd};
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
 		struct store_writer writer;
@@ -402,8 +428,10 @@ static void ids_that_are_none_are_refused(void **state)
 static void a_padded_id_finds_its_only_completion(void **state)
 {
 	struct store *store = open_store(0);
-	struct mw_file_id padded = id_of("gnu-padded:aabb000000000000000000000000000000000000"), found;
-	struct mw_file_id two = id_of("gnu:aabb"), three = id_of("gnu:aabb00"), other = id_of("gnu:aabbcc");
+	struct mw_file_id padded = id_of("gnu-padded:aabb000000000000000000000000000000000000"),
+			  found;
+	struct mw_file_id two = id_of("gnu:aabb"), three = id_of("gnu:aabb00"),
+			  other = id_of("gnu:aabbcc");
 	assert_int_equal(store_complete_id(store, &padded, &found), -ENOENT);
 	assert_int_equal(put(store, &other, 1), 1);
 	assert_int_equal(put(store, &padded, 1), 1); /* not a completion of itself */
@@ -559,8 +587,8 @@ static void left_over_temporary_files_go_and_live_ones_stay(void **state)
 
 static void a_damaged_account_is_counted_anew(void **state)
 {
-	static const char *const damaged[] = {"", "mapwright-store 1\nbytes 99999999999999999999\n", "x",
-					      "mapwright-store 1\nbytes -1\n",
+	static const char *const damaged[] = {"", "mapwright-store 1\nbytes 99999999999999999999\n",
+					      "x", "mapwright-store 1\nbytes -1\n",
 					      "mapwright-store 1\nbytes 0000000000000000"};
 	for (size_t i = 0; i < ARRAY_SIZE(damaged); i++) {
 		struct store *store = open_store(0);
@@ -599,7 +627,8 @@ static void the_least_recently_used_go_first(void **state)
 	close(store_open_part(store, &id, STORE_NAMES, NULL, NULL));
 	put_numbered(store, 10);
 	assert_int_equal(count_entries(store), 9); /* nine tenths */
-	static const bool expected[] = {true, false, true, false, true, true, true, true, true, true, true};
+	static const bool expected[] = {true, false, true, false, true, true,
+					true, true,  true, true,  true};
 	for (unsigned i = 0; i <= 10; i++)
 		assert_int_equal(is_there(store, i), expected[i]);
 	uint64_t bytes;
@@ -687,10 +716,11 @@ static void write_ranks(unsigned seed, unsigned count)
 		seed = seed * 1103515245 + 12345;
 		uint8_t rank = (uint8_t)(1 + (seed >> 16) % 200);
 		uint32_t builder = i;
-		if (put_bytes(store, &id, STORE_NAMES, BASE_SIZE + rank, rank, builder, NULL, NULL) < 0)
+		if (put_bytes(store, &id, STORE_NAMES, BASE_SIZE + rank, rank, builder, NULL,
+			      NULL) < 0)
 			_exit(2);
 		if (i % 16 == 15)
-			store_remove(store, &id, NULL); /* so that low ranks have their turn again */
+			store_remove(store, &id, NULL); /* low ranks get another turn */
 	}
 	struct meta about = {};
 	char path[32];
@@ -807,7 +837,8 @@ static void without_free_descriptors_nothing_is_rebuilt_or_lost(void **state)
 	int next = open("/dev/null", O_RDONLY);
 	close(next);
 	for (int free_ones = 0; free_ones < 6; free_ones++) {
-		none = (struct rlimit){.rlim_cur = (rlim_t)(next + free_ones), .rlim_max = old.rlim_max};
+		none = (struct rlimit){.rlim_cur = (rlim_t)(next + free_ones),
+				       .rlim_max = old.rlim_max};
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 		struct meta meta;
 		int looked = store_lookup(store, &id, &meta, NULL);
@@ -980,7 +1011,8 @@ static int on_small_disk(int (*fn)(void))
 {
 	pid_t pid = fork();
 	if (pid == 0) {
-		if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		if (unshare(CLONE_NEWNS) < 0 ||
+		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 		    mount("tmpfs", directory, "tmpfs", 0, "size=256k,mode=700") < 0)
 			_exit(77);
 		_exit(fn());
@@ -1021,8 +1053,8 @@ static int fill_the_disk(void)
 		return 4;
 	fill_up();
 	struct meta about = {};
-	if (meta_add_path(&about, "/new") < 0 || store_update(store, &first, &about, &e) != -ENOSPC ||
-	    !strstr(e.msg, "No space"))
+	if (meta_add_path(&about, "/new") < 0 ||
+	    store_update(store, &first, &about, &e) != -ENOSPC || !strstr(e.msg, "No space"))
 		return 5;
 	meta_deinit(&about);
 	if (rank_of(store, &first, STORE_NAMES) != 20 || count_temporaries() != 0)

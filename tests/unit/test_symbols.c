@@ -160,12 +160,13 @@ static void glibc_internal_names_are_used_only_alone(void **state)
 	mw_symbols_close(s);
 }
 
-static void of_equal_names_the_one_with_fewer_underscores_counts(void **state)
+static void of_equal_names_one_with_a_size_and_few_underscores_counts(void **state)
 {
 	struct elf_builder b = program();
 	function(&b, "__libc_write", 0x1100, 8);
 	function(&b, "write", 0x1100, 8);
 	function(&b, "_write", 0x1100, 8);
+	function(&b, "a_mark", 0x1200, 0);
 	function(&b, "beta", 0x1200, 8);
 	function(&b, "alpha", 0x1200, 8);
 	elf_builder_symbols(&b, ".symtab", SHT_SYMTAB);
@@ -721,7 +722,7 @@ int main(void)
 		cmocka_unit_test(a_symbol_without_size_has_that_of_its_namesake),
 		cmocka_unit_test(global_comes_before_weak_before_local),
 		cmocka_unit_test(glibc_internal_names_are_used_only_alone),
-		cmocka_unit_test(of_equal_names_the_one_with_fewer_underscores_counts),
+		cmocka_unit_test(of_equal_names_one_with_a_size_and_few_underscores_counts),
 		cmocka_unit_test(an_inner_function_splits_the_outer_one),
 		cmocka_unit_test(of_functions_that_overlap_the_later_one_has_the_common_part),
 		cmocka_unit_test(of_functions_that_start_together_the_longer_has_the_rest),

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the two halves of first sight share: first_sight.c sees and opens, first_sight_work.c has the
+ * files read. */
+#ifndef AGENT_FIRST_SIGHT_ENTRY_H
+#define AGENT_FIRST_SIGHT_ENTRY_H
+
+#include "agent/first_sight.h"
+#include "base/hash.h"
+#include "content/content.h"
+#include "elf/identity.h"
+
+#define NO_ENTRY UINT32_MAX
+#define NO_FILE	 UINT32_MAX
+
+enum state {
+	STATE_WAITING,	   /* not open yet: too many are */
+	STATE_OPEN,	   /* open, not handed over yet: the server is busy */
+	STATE_IDENTIFYING, /* a child looks who it is */
+	STATE_IDENTIFIED,  /* names to be extracted, not handed over yet */
+	STATE_EXTRACTING,  /* a child writes its names */
+	STATE_TWIN,	   /* could not be opened, but is the same content as another entry */
+	STATE_DONE,
+	STATE_FAILED,
+};
+
+struct entry {
+	struct sight_key key;
+	enum state state;
+	uint8_t tries;
+	bool was_executed;     /* seen at an exec: nobody can write to it while it runs */
+	uint32_t twin;	       /* STATE_TWIN: the other entry */
+	uint32_t profile_file; /* NO_FILE as long as no sample was in it */
+	struct mw_file_id id;  /* once it is identified */
+	enum mw_reason reason; /* STATE_FAILED */
+	struct file_request request; /* name is not kept */
+	struct pin *pin;	     /* owned, while open */
+	struct elf_identity *identity; /* owned, from identification until the end */
+	struct store_writer writer;    /* while extracting */
+};
+
+/* Numbers to entries, NO_ENTRY between. */
+typedef VEC(uint32_t) entry_list;
+
+struct first_sight {
+	struct first_sight_options o;
+	VEC(struct entry *) entries; /* owned */
+	struct hash_index by_key;
+	entry_list by_number; /* sampler's number to entry */
+	entry_list by_file;   /* profile's number to entry */
+	VEC(uint32_t) executed; /* entries that were seen at an exec */
+	VEC(uint32_t) waiting;	/* entries with something to do: WAITING, OPEN, IDENTIFIED, TWIN */
+	size_t n_pins;
+	size_t unfinished;
+	struct first_sight_counts counts;
+};
+
+/* first_sight.c */
+
+/* Nothing more will be learned of it: closes, and tells the profile. MW_REASON_NONE: it has names. */
+void entry_finish(struct first_sight *f, struct entry *entry, enum mw_reason reason);
+/* What the profile knows of the entry's file from now on. */
+void entry_tell_profile(struct first_sight *f, const struct entry *entry, enum mw_reason reason);
+/* Puts it into the queue of those with something to do. 0 or -ENOMEM. */
+int entry_put_off(struct first_sight *f, uint32_t number, enum state state);
+int entry_open(struct first_sight *f, uint32_t number);
+
+/* first_sight_work.c */
+
+/* Makes an open entry go on, if it can now. -EAGAIN: it stays in the queue. */
+int entry_work(struct first_sight *f, uint32_t number);
+
+#endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Having the files read: jobs for the isolated children, and what comes back from them. */
+#include "agent/first_sight_entry.h"
+
+#include "base/cleanup.h"
+#include "content/debug_files.h"
+#include "symbols/extract.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+/* Version of the code that makes names; a higher one makes them anew. */
+#define NAMES_BUILDER 1
+
+/* ---- jobs, in the child ---------------------------------------------------------------------- */
+
+static int job_identity(const int *fds, size_t n_fds, const void *args, size_t args_size,
+			void *reply, size_t reply_size, struct mw_error *e)
+{
+	return extract_identity(fds[0], reply, e);
+}
+
+static int job_names(const int *fds, size_t n_fds, const void *args, size_t args_size, void *reply,
+		     size_t reply_size, struct mw_error *e)
+{
+	/* The file, the table to be written, and what may be its debug files. */
+	return extract_names(fds[0], fds + 2, n_fds - 2, fds[1], reply, e);
+}
+
+enum job {
+	JOB_IDENTITY,
+	JOB_NAMES,
+};
+
+const struct run_job first_sight_jobs[] = {
+	[JOB_IDENTITY] = {
+		.name = "mw-identity",
+		.fn = job_identity,
+		.reply_size = sizeof(struct elf_identity),
+		.memory_limit = UINT64_C(256) << 20,
+		.file_size_limit = 1,
+		.cpu_seconds = 5,
+		.deadline_ms = 5000,
+	},
+	[JOB_NAMES] = {
+		.name = "mw-names",
+		.fn = job_names,
+		.reply_size = sizeof(struct extract_result),
+		.memory_limit = UINT64_C(2) << 30,
+		.file_size_limit = EXTRACT_GSYM_MAX * 2,
+		.cpu_seconds = 20,
+		.deadline_ms = 30000,
+	},
+};
+const size_t first_sight_n_jobs = ARRAY_SIZE(first_sight_jobs);
+
+/* The store shall know why it has no names, so that nobody tries again, and a report can say it. */
+static void note_failure(struct first_sight *f, struct entry *entry, enum mw_reason reason,
+			 const struct meta *known)
+{
+	struct meta about = *known; /* shares what it points to */
+	about.failures[STORE_NAMES] = (struct meta_failure){
+		.reason = reason,
+		.builder = NAMES_BUILDER,
+		.when = time(NULL),
+	};
+	struct mw_error e;
+	if (store_update(f->o.store, &entry->identity->id, &about, &e) < 0)
+		log_debug(f->o.log, "store: %s", e.msg);
+}
+
+static int describe(const struct entry *entry, struct meta *ret)
+{
+	const struct elf_identity *identity = entry->identity;
+	ret->id = identity->id;
+	ret->elf_type = identity->type;
+	ret->elf_machine = identity->machine;
+	ret->file_size = identity->file_size;
+	for (uint32_t i = 0; i < identity->n_segments; i++) {
+		const struct elf_segment *s = &identity->segments[i];
+		struct store_segment segment = {s->vaddr, s->offset, s->file_size, s->mem_size,
+						s->flags};
+		int r = meta_add_segment(ret, &segment);
+		if (r < 0)
+			return r;
+	}
+	if (entry->pin && entry->pin->path[0])
+		meta_add_path(ret, entry->pin->path);
+	return 0;
+}
+
+/* ---- the work -------------------------------------------------------------------------------- */
+
+/* Hands an open file to a child that looks who it is. -EAGAIN: later. */
+static int start_identification(struct first_sight *f, uint32_t number)
+{
+	struct entry *entry = f->entries.items[number];
+	int r = run_server_submit(f->o.server, JOB_IDENTITY, &entry->pin->fd, 1, NULL, 0, number);
+	if (r == 0)
+		entry->state = STATE_IDENTIFYING;
+	return r;
+}
+
+static size_t open_debug_files(struct first_sight *f, const struct entry *entry, int *ret)
+{
+	if (entry->identity->has_symtab)
+		return 0;
+	struct debug_file_request request = {
+		.identity = entry->identity,
+		.path = entry->pin->path,
+		.fd = entry->pin->fd,
+		.pid = entry->request.pid,
+		.tid = entry->request.tid,
+	};
+	return debug_files_open(f->o.proc, f->o.log, &request, ret);
+}
+
+static bool has_debug_files(struct first_sight *f, const struct entry *entry)
+{
+	int fds[DEBUG_FILES_MAX];
+	size_t n = open_debug_files(f, entry, fds);
+	for (size_t i = 0; i < n; i++)
+		close(fds[i]);
+	return n > 0;
+}
+
+static int start_extraction(struct first_sight *f, uint32_t number)
+{
+	struct entry *entry = f->entries.items[number];
+	struct mw_error e;
+	int r = store_begin(f->o.store, &entry->identity->id, STORE_NAMES, &entry->writer, &e);
+	if (r < 0) {
+		log_debug(f->o.log, "store: %s", e.msg);
+		entry->writer.fd = -1;
+		return r;
+	}
+	int fds[2 + DEBUG_FILES_MAX] = {entry->pin->fd, entry->writer.fd};
+	size_t n_debug = open_debug_files(f, entry, fds + 2);
+	r = run_server_submit(f->o.server, JOB_NAMES, fds, 2 + n_debug, NULL, 0, number);
+	for (size_t i = 0; i < n_debug; i++)
+		close(fds[2 + i]);
+	if (r < 0) {
+		store_abort(f->o.store, &entry->writer);
+		entry->writer.fd = -1;
+		return r;
+	}
+	entry->state = STATE_EXTRACTING;
+	return 0;
+}
+
+int entry_work(struct first_sight *f, uint32_t number)
+{
+	struct entry *entry = f->entries.items[number];
+	int r = 0;
+	if (entry->state == STATE_OPEN)
+		r = start_identification(f, number);
+	else if (entry->state == STATE_IDENTIFIED)
+		r = start_extraction(f, number);
+	if (r == -EAGAIN || r == -EMFILE || r == -ENFILE)
+		return -EAGAIN;
+	if (r < 0)
+		entry_finish(f, entry, MW_REASON_PARSER_FAILED);
+	return 0;
+}
+
+static enum mw_reason reason_of_outcome(const struct run_result *result)
+{
+	switch (result->outcome) {
+	case RUN_TIMED_OUT:
+		return MW_REASON_TIMEOUT;
+	case RUN_FAILED:
+		return result->value == -ENODATA ? MW_REASON_STRIPPED : MW_REASON_PARSER_FAILED;
+	default:
+		return MW_REASON_PARSER_FAILED;
+	}
+}
+
+/* Whether the store already has what this file could give, or knows that it gives nothing. */
+static bool is_known(struct first_sight *f, const struct entry *entry)
+{
+	struct meta meta = {};
+	if (store_lookup(f->o.store, &entry->identity->id, &meta, NULL) != 1)
+		return false;
+	/* Another size under one build ID: the one may be stripped, the other not. */
+	bool same_size = meta.file_size == entry->identity->file_size;
+	const struct meta_part *names = &meta.parts[STORE_NAMES];
+	const struct meta_failure *failure = &meta.failures[STORE_NAMES];
+	bool known = same_size && ((names->present && names->builder >= NAMES_BUILDER) ||
+				   (failure->reason == MW_REASON_STRIPPED &&
+				    failure->builder >= NAMES_BUILDER));
+	/* Debug files may have come since it was last seen. */
+	if (known && names->rank < SYMBOL_SOURCE_SYMTAB && has_debug_files(f, entry))
+		known = false;
+	meta_deinit(&meta);
+	return known;
+}
+
+/* A file that was opened for the sake of a build ID must have it. */
+static bool is_expected(const struct entry *entry, const struct mw_file_id *id)
+{
+	const struct mw_file_id *padded = &entry->key.id;
+	if (padded->kind == MW_FILE_ID_NONE)
+		return true;
+	struct mw_file_id as_kernel = {.kind = padded->kind, .size = padded->size};
+	memcpy(as_kernel.bytes, id->bytes, MIN(id->size, padded->size));
+	return id->kind == MW_FILE_ID_GNU && mw_file_id_equal(&as_kernel, padded);
+}
+
+static int take_identity(struct first_sight *f, uint32_t number, const struct run_result *result)
+{
+	struct entry *entry = f->entries.items[number];
+	const struct elf_identity *identity = result->reply;
+	if (result->outcome != RUN_DONE || result->reply_size != sizeof *identity ||
+	    !elf_identity_is_valid(identity)) {
+		log_debug(f->o.log, "identity: %s", result->error.msg);
+		f->counts.failed++;
+		entry_finish(f, entry, reason_of_outcome(result));
+		return 0;
+	}
+	if (pin_is_unchanged(entry->pin) != 1 || !is_expected(entry, &identity->id)) {
+		entry_finish(f, entry, MW_REASON_RACED);
+		return 0;
+	}
+	entry->identity = malloc(sizeof *entry->identity);
+	if (!entry->identity)
+		return -ENOMEM;
+	*entry->identity = *identity;
+	f->counts.identified++;
+	entry->id = identity->id;
+	entry_tell_profile(f, entry, MW_REASON_NONE);
+	if (is_known(f, entry)) {
+		entry_finish(f, entry, MW_REASON_NONE);
+		return 0;
+	}
+	return entry_put_off(f, number, STATE_IDENTIFIED);
+}
+
+static int commit_names(struct first_sight *f, struct entry *entry,
+			const struct extract_result *extracted, struct meta *about)
+{
+	struct mw_error e;
+	struct gsym_splits splits = {};
+	int r = extract_take_splits(entry->writer.fd, extracted, &splits, &e);
+	vec_foreach(split, &splits.list) {
+		if (r == 0)
+			r = meta_add_piece(about, split->address, split->start);
+	}
+	gsym_splits_deinit(&splits);
+	meta_sort_pieces(about);
+	if (r == -E2BIG) /* so many pieces that only their starts are lost */
+		r = 0;
+	struct store_commit commit = {
+		.rank = extracted->source,
+		.builder = NAMES_BUILDER,
+		.source = symbol_source_name(extracted->source),
+		.about = about,
+	};
+	if (r == 0)
+		r = store_commit(f->o.store, &entry->writer, &commit, &e);
+	entry->writer.fd = -1;
+	if (r < 0)
+		log_debug(f->o.log, "store: %s", e.msg);
+	return r < 0 ? r : 0;
+}
+
+static void take_names(struct first_sight *f, struct entry *entry, const struct run_result *result)
+{
+	enum mw_reason reason = MW_REASON_NONE;
+	struct meta about = {};
+	int r = describe(entry, &about);
+	if (pin_is_unchanged(entry->pin) != 1) {
+		reason = MW_REASON_RACED;
+	} else if (r < 0 || result->outcome != RUN_DONE ||
+		   result->reply_size != sizeof(struct extract_result)) {
+		log_debug(f->o.log, "%s: names: %s", entry->pin->path, result->error.msg);
+		reason = reason_of_outcome(result);
+		f->counts.failed += reason != MW_REASON_STRIPPED;
+		note_failure(f, entry, reason, &about);
+	} else if (commit_names(f, entry, result->reply, &about) < 0) {
+		reason = MW_REASON_EVICTED;
+	} else {
+		f->counts.extracted++;
+	}
+	meta_deinit(&about);
+	entry_finish(f, entry, reason);
+}
+
+int first_sight_take_results(struct first_sight *f)
+{
+	struct run_result result;
+	int r;
+	while ((r = run_server_receive(f->o.server, &result)) == 1) {
+		struct entry *entry = f->entries.items[result.ticket];
+		if (entry->state == STATE_IDENTIFYING) {
+			r = take_identity(f, (uint32_t)result.ticket, &result);
+			if (r < 0)
+				return r;
+		} else if (entry->state == STATE_EXTRACTING) {
+			take_names(f, entry, &result);
+		}
+	}
+	first_sight_go_on(f);
+	return r;
+}

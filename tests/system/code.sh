@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Code that moves: copied over itself, moved to other addresses, one file's mapped over another's. The
+# right name or a reason, never another's name.
+. "$(dirname "$0")/lib.sh"
+
+it_gives_no_wrong_name_to_code_copied_over_itself() {
+	watch "$PROGRAMS/right" $seconds over
+	judge --samples "$(expected 1)" --right 0 --unnamed 100
+}
+
+it_names_code_that_was_moved() {
+	watch "$PROGRAMS/right" $seconds moved
+	judge --samples "$(expected 1)" --leaf '^right_first$'
+}
+
+it_says_that_copied_code_has_no_map() {
+	watch "$PROGRAMS/right" $seconds copied
+	judge --samples "$(expected 1)" --right 0 --unnamed 100
+	ask reasons burn_right >reasons
+	grep -q '^jit-no-map ' reasons || { cat reasons; fail "no word of it"; }
+}
+
+turns_mapped() { # SLICE RIGHT
+	cp "$PROGRAMS"/lib{right,other}.so .
+	watch "$PROGRAMS/turns" mapped 1.2 "$1" ./libright.so ./libother.so
+	names_turns 1.2 --right "$2" --unnamed $((100 - $2)) --halves right_work other_work
+}
+it_names_files_that_take_turns_at_one_address() { turns_mapped 0.1 95; }
+it_names_files_that_take_turns_at_one_address_every_millisecond() { turns_mapped 0.001 80; }
+
+run_cases "$@"

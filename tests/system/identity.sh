@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Which content it was: build IDs of every length, none, files that change under a running program,
+# different files with one path, one inode, one size and one time.
+. "$(dirname "$0")/lib.sh"
+
+names_build_id() { # LENGTH HEX
+	cp "$PROGRAMS/right.id$1" prog
+	watch ./prog $seconds
+	names_all && [ "$(ask file-id "$here/prog")" = "gnu:$2" ] || fail "the id is $(ask file-id "$here/prog")"
+}
+repeat() { printf "$1%.0s" $(seq "$2"); }
+it_names_a_program_with_a_build_id_of_2_bytes() { names_build_id 2 beef; }
+it_names_a_program_with_a_build_id_of_8_bytes() { names_build_id 8 0123456789abcdef; }
+it_names_a_program_with_a_build_id_of_32_bytes() { names_build_id 32 "$(repeat ab 32)"; }
+it_names_a_program_with_a_build_id_of_64_bytes() { names_build_id 64 "$(repeat cd 64)"; }
+
+it_tells_a_build_id_from_a_longer_one_that_begins_with_it() {
+	watch sh -c "$PROGRAMS/right.id8 $seconds; $PROGRAMS/other.id20 $seconds"
+	names_all && judge --command burn_other --samples "$(expected 1)" --leaf '^other_'
+}
+
+it_names_a_program_without_build_id() {
+	watch "$PROGRAMS/right.noid" $seconds
+	names_all
+}
+
+it_names_a_static_program_without_build_id() {
+	watch "$PROGRAMS/right.static.noid" $seconds
+	names_all
+}
+
+it_names_a_program_without_build_id_that_was_replaced() {
+	cp -p "$PROGRAMS/right.noid" prog
+	cp -p "$PROGRAMS/wrong.noid" new
+	touch -r prog new
+	BURN_STARTED=$here/started watch bash -c "./prog $seconds & until_there started; mv new prog; wait"
+	names_all
+}
+
+# One path, programs of one size without build ID, several times each, faster than a report is made.
+it_tells_programs_without_build_id_apart_that_replace_each_other() {
+	watch sh -c "for i in 1 2 3 4 5 6; do cp -p $PROGRAMS/right.noid new; mv new prog; ./prog 0.1
+		cp -p $PROGRAMS/other.noid new; mv new prog; ./prog 0.1; done"
+	names_all && judge --command burn_other --samples "$(expected 1)" --leaf '^other_'
+}
+
+# On tmpfs the next file may get the inode number of the last.
+it_tells_programs_apart_that_use_an_inode_again() {
+	mkdir bin
+	mount -t tmpfs none bin
+	cp "$PROGRAMS"/{right,other}.noid .
+	watch sh -c "for i in 1 2 3 4 5 6; do cp -p right.noid bin/prog; bin/prog 0.1; rm bin/prog
+		cp -p other.noid bin/prog; bin/prog 0.1; rm bin/prog; done"
+	names_all && judge --command burn_other --samples "$(expected 1)" --leaf '^other_'
+}
+
+it_tells_programs_apart_that_are_written_over_each_other() {
+	watch sh -c "for i in 1 2 3 4 5 6; do cat $PROGRAMS/right.noid >prog; chmod +x prog; ./prog 0.1
+		cat $PROGRAMS/other.noid >prog; ./prog 0.1; done"
+	names_all && judge --command burn_other --samples "$(expected 1)" --leaf '^other_'
+}
+
+# The same head, the same tail and the same size: all that a hash of both ends would see.
+it_tells_programs_apart_that_differ_only_in_the_middle() {
+	local side
+	for side in right other; do
+		cp "$PROGRAMS/$side.noid" $side
+		head -c 8192 /dev/zero >>$side
+	done
+	watch sh -c "./right $seconds; ./other $seconds"
+	# A reason will do, another's name will not.
+	judge --samples "$(expected 1)" --right 0 --unnamed 100 &&
+		judge --command burn_other --leaf '^other_' --samples "$(expected 1)" --right 0 --unnamed 100
+}
+
+# The program itself writes the library and knows whose turn it is. Few have names when turns are short:
+# the content may be another's by the time that the file is opened.
+overwritten() { # HOW SLICE
+	cp "$PROGRAMS"/lib{right,other}.so .
+	watch "$PROGRAMS/turns" "$1" 1.5 "$2" ./libright.so ./libother.so
+	names_turns 1.5 --right "$3" --unnamed 100
+}
+it_names_a_library_by_what_was_in_it_at_the_sample() { overwritten written 0.3 80; }
+it_gives_no_wrong_name_to_a_library_that_is_written_every_ten_milliseconds() { overwritten written 0.01 0; }
+it_gives_no_wrong_name_to_a_library_whose_time_is_set_back() { overwritten restored 0.3 0; }
+it_gives_no_wrong_name_to_a_library_whose_time_is_set_back_every_ten_milliseconds() { overwritten restored 0.01 0; }
+it_gives_no_wrong_name_to_a_library_whose_time_is_set_back_every_five_milliseconds() { overwritten restored 0.005 0; }
+
+it_says_that_a_program_is_stripped() {
+	watch "$PROGRAMS/right.stripped" $seconds
+	ask reasons burn_right >reasons
+	grep -q '^stripped ' reasons || { cat reasons; fail "no word of it"; }
+}
+
+run_cases "$@"
