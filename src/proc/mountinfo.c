@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "proc/mountinfo.h"
 
+#include "base/cleanup.h"
 #include "base/io.h"
 
 #include <errno.h>
@@ -46,10 +47,43 @@ int mount_line_parse(char *line, struct mount_line *ret)
 		return -EBADMSG;
 	rest = separator + 3;
 	m.type = strsep(&rest, " ");
+	strsep(&rest, " "); /* source */
+	m.options = rest ? rest : m.type + strlen(m.type);
 	unescape(m.root);
 	unescape(m.point);
 	*ret = m;
 	return 0;
+}
+
+bool mount_option_next(const char **at, const char *name, char *buf, size_t size)
+{
+	size_t n = strlen(name);
+	while (**at) {
+		const char *option = *at;
+		size_t length = strcspn(option, ",");
+		*at += length + (option[length] == ',');
+		if (length <= n || strncmp(option, name, n) != 0 || option[n] != '=')
+			continue;
+		snprintf(buf, size, "%.*s", (int)(length - n - 1), option + n + 1);
+		unescape(buf);
+		return true;
+	}
+	return false;
+}
+
+/* Types begin so: fuse, fuse.sshfs, fuseblk; nfs4; smb3; and autofs, which waits for a mount. */
+static const char *const blocking_types[] = {
+	"9p", "afs", "autofs", "ceph", "cifs", "coda", "fuse", "gfs2", "lustre", "nfs", "ocfs2",
+	"orangefs", "smb", "virtiofs",
+};
+
+bool mount_type_may_block(const char *type)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(blocking_types); i++) {
+		if (strncmp(type, blocking_types[i], strlen(blocking_types[i])) == 0)
+			return true;
+	}
+	return false;
 }
 
 int mountinfo_read(const struct proc *proc, uint32_t pid, char **ret)
