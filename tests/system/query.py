@@ -37,6 +37,17 @@ def reasons(profile, command):
         print(reason, count, place)
 
 
+def leaves(profile, path_end):
+    """What leaves in the file whose path ends so are called, or why they have no name: lines WHAT COUNT."""
+    counts = collections.Counter()
+    for sample in profile['samples']:
+        leaf = leaf_of(sample)
+        if leaf.get('path', '').endswith(path_end):
+            counts[leaf.get('reason', leaf.get('name'))] += sample['count']
+    for what, number in counts.most_common():
+        print(what, number)
+
+
 def count(profile, command, event='0'):
     """How many samples the command has, of the event of this number."""
     print(sum(s['count'] for s in samples_of(profile, command) if s['event'] == int(event)))
@@ -88,7 +99,7 @@ def intruders(profile, command, *files):
 
 
 def main():
-    questions = (file_id, reasons, count, commands, fact, tally, last_sample, account, intruders)
+    questions = (file_id, reasons, leaves, count, commands, fact, tally, last_sample, account, intruders)
     name, *arguments = sys.argv[1:]
     question = next(q for q in questions if q.__name__ == name.replace('-', '_'))
     try:
