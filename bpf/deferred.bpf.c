@@ -132,6 +132,8 @@ static __always_inline void read_key(struct inode *inode, struct file_key *key)
 	key->size = BPF_CORE_READ(inode, i_size);
 	key->generation = BPF_CORE_READ(inode, i_generation);
 	key->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	key->links = BPF_CORE_READ(inode, i_nlink);
+	key->unused = 0;
 	key->subvolume = subvolume_of(inode);
 	read_times(inode, key);
 }

@@ -49,6 +49,7 @@ struct inode {
 	__u32 i_mtime_nsec;
 	__u32 i_ctime_nsec;
 	__u32 i_generation;
+	unsigned int i_nlink;
 };
 
 struct timespec64 {

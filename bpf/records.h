@@ -90,6 +90,8 @@ struct file_key {
 	__u32 mtime_nsec;
 	__u32 generation;
 	__u32 device;
+	__u32 links;
+	__u32 unused;
 };
 
 /*

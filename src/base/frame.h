@@ -61,6 +61,8 @@ struct inode_key {
 	uint32_t mtime_nsec;
 	uint32_t generation;
 	uint32_t device;     /* as the kernel encodes it: major << 20 | minor */
+	uint32_t links;      /* names it has */
+	uint32_t unused;     /* 0: keys are compared and hashed as bytes */
 };
 
 /* One image of one process: pid alone is reused, and exec makes another image of the same process. */

@@ -61,6 +61,7 @@ static struct inode_key key_from_statx(const struct statx *s)
 		.mtime_sec = s->stx_mtime.tv_sec,
 		.mtime_nsec = s->stx_mtime.tv_nsec,
 		.device = s->stx_dev_major << 20 | s->stx_dev_minor,
+		.links = s->stx_nlink,
 	};
 }
 
@@ -93,13 +94,19 @@ int content_ask_key(int fd, struct inode_key *ret)
 	return 0;
 }
 
+/*
+ * The change time is the proof. If it has moved on, an unlink (or link) explains that where the number
+ * of names is another, and the bytes are the same. Else it may have been a write whose modification
+ * time was set back (cp -p, touch -r): not the same, as far as anyone can tell.
+ */
 static bool is_same_state(const struct inode_key *now, const struct inode_key *then)
 {
 	if (now->size != then->size)
 		return false;
 	if (now->ctime_sec == then->ctime_sec && now->ctime_nsec == then->ctime_nsec)
 		return true;
-	return now->mtime_sec == then->mtime_sec && now->mtime_nsec == then->mtime_nsec;
+	return now->links != then->links && now->mtime_sec == then->mtime_sec &&
+	       now->mtime_nsec == then->mtime_nsec;
 }
 
 /*
