@@ -14,6 +14,7 @@
 
 #include "agent/areas.h"
 #include "agent/cgroups.h"
+#include "agent/control.h"
 #include "agent/facts.h"
 #include "agent/first_sight.h"
 #include "agent/governor.h"
@@ -57,6 +58,7 @@ struct recorder {
 	char remark[160]; /* why the event is another one than asked for */
 
 	struct workload workload;
+	struct control control;
 	struct proc proc;
 	struct run_server *server;
 	struct sampler *sampler;
@@ -398,7 +400,8 @@ static int open_loop(struct recorder *r, struct mw_error *e)
 			   r->workload.pidfd,
 			   sampler_fd(r->sampler),
 			   run_server_fd(r->server),
-			   r->exec_watch ? exec_watch_fd(r->exec_watch) : -1};
+			   r->exec_watch ? exec_watch_fd(r->exec_watch) : -1,
+			   r->control.orders};
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		int result = watch(r, fds[i]);
 		if (result < 0)
@@ -454,6 +457,8 @@ static int set_up(struct recorder *r, struct mw_error *e)
 		result = open_naming(r, e);
 	if (result >= 0)
 		result = open_first_sight(r, e);
+	if (result >= 0 && r->o->control)
+		result = control_open(&r->control, r->o->control, e);
 	if (result >= 0) {
 		open_exec_watch(r);
 		result = open_loop(r, e);
@@ -480,6 +485,7 @@ static void tear_down(struct recorder *r)
 	store_close(r->store);
 	run_server_stop(r->server);
 	proc_deinit(&r->proc);
+	control_close(&r->control);
 	cleanup_close(&r->epoll);
 	cleanup_close(&r->timer);
 	cleanup_close(&r->signals);
@@ -561,6 +567,18 @@ static void take_signals(struct recorder *r)
 	}
 }
 
+static void take_orders(struct recorder *r)
+{
+	enum control_order order;
+	while ((order = control_next(&r->control)) != CONTROL_NONE) {
+		if (order == CONTROL_ENABLE || order == CONTROL_DISABLE)
+			sampler_pause(r->sampler, order == CONTROL_DISABLE);
+		else if (order == CONTROL_STOP)
+			r->is_over = true;
+		control_acknowledge(&r->control);
+	}
+}
+
 /* Waits for something to happen and does what it asks for. */
 static int turn(struct recorder *r, int timeout_ms)
 {
@@ -569,6 +587,7 @@ static int turn(struct recorder *r, int timeout_ms)
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	take_signals(r);
+	take_orders(r);
 	int result = take_executed(r);
 	if (result >= 0)
 		result = sampler_dispatch(r->sampler);
@@ -659,6 +678,7 @@ int record_run(const struct record_options *options, struct mw_error *e)
 	struct recorder r = {
 		.o = options,
 		.workload = WORKLOAD_INIT,
+		.control = CONTROL_INIT,
 		.proc = PROC_INIT,
 		.signals = -1,
 		.timer = -1,

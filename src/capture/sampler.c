@@ -334,6 +334,11 @@ void sampler_refresh(struct sampler *s)
 		clear_files(s);
 }
 
+void sampler_pause(struct sampler *s, bool pause)
+{
+	cpu_events_pause(s->events, pause);
+}
+
 void sampler_set_divisor(struct sampler *s, unsigned divisor)
 {
 	cpu_events_set_divisor(s->events, divisor);

@@ -103,6 +103,8 @@ int sampler_fd(const struct sampler *sampler);
 int sampler_dispatch(struct sampler *sampler);
 /* Once a second: follows CPUs that come and go, makes room for new files. */
 void sampler_refresh(struct sampler *sampler);
+/* No samples until it is called again with false. */
+void sampler_pause(struct sampler *sampler, bool pause);
 /* From now on the rate is the one asked for divided by this. */
 void sampler_set_divisor(struct sampler *sampler, unsigned divisor);
 /* The file will be announced again at its next sample: opening it failed, another task may help. */
