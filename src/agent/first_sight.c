@@ -193,6 +193,17 @@ int entry_open(struct first_sight *f, uint32_t number)
 	return entry_put_off(f, number, STATE_OPEN);
 }
 
+int entry_open_again(struct first_sight *f, uint32_t number)
+{
+	struct entry *entry = f->entries.items[number];
+	if (++entry->tries >= MAX_TRIES) {
+		entry_finish(f, entry, MW_REASON_RACED);
+		return 0;
+	}
+	release(f, entry);
+	return entry_put_off(f, number, STATE_WAITING);
+}
+
 static int set_entry(entry_list *list, uint32_t number, uint32_t entry)
 {
 	int r = vec_reserve(list, (size_t)number + 1);

@@ -218,7 +218,9 @@ static int take_identity(struct first_sight *f, uint32_t number, const struct ru
 		entry_finish(f, entry, reason_of_outcome(result));
 		return 0;
 	}
-	if (pin_is_unchanged(entry->pin) != 1 || !is_expected(entry, &identity->id)) {
+	if (pin_is_unchanged(entry->pin) != 1)
+		return entry_open_again(f, number);
+	if (!is_expected(entry, &identity->id)) {
 		entry_finish(f, entry, MW_REASON_RACED);
 		return 0;
 	}
@@ -264,14 +266,15 @@ static int commit_names(struct first_sight *f, struct entry *entry,
 	return r < 0 ? r : 0;
 }
 
-static void take_names(struct first_sight *f, struct entry *entry, const struct run_result *result)
+static int take_names(struct first_sight *f, uint32_t number, const struct run_result *result)
 {
+	struct entry *entry = f->entries.items[number];
+	if (pin_is_unchanged(entry->pin) != 1)
+		return entry_open_again(f, number);
 	enum mw_reason reason = MW_REASON_NONE;
 	struct meta about = {};
 	int r = describe(entry, &about);
-	if (pin_is_unchanged(entry->pin) != 1) {
-		reason = MW_REASON_RACED;
-	} else if (r < 0 || result->outcome != RUN_DONE ||
+	if (r < 0 || result->outcome != RUN_DONE ||
 		   result->reply_size != sizeof(struct extract_result)) {
 		log_debug(f->o.log, "%s: names: %s", entry->pin->path, result->error.msg);
 		reason = reason_of_outcome(result);
@@ -284,6 +287,7 @@ static void take_names(struct first_sight *f, struct entry *entry, const struct 
 	}
 	meta_deinit(&about);
 	entry_finish(f, entry, reason);
+	return 0;
 }
 
 int first_sight_take_results(struct first_sight *f)
@@ -292,13 +296,12 @@ int first_sight_take_results(struct first_sight *f)
 	int r;
 	while ((r = run_server_receive(f->o.server, &result)) == 1) {
 		struct entry *entry = f->entries.items[result.ticket];
-		if (entry->state == STATE_IDENTIFYING) {
+		if (entry->state == STATE_IDENTIFYING)
 			r = take_identity(f, (uint32_t)result.ticket, &result);
-			if (r < 0)
-				return r;
-		} else if (entry->state == STATE_EXTRACTING) {
-			take_names(f, entry, &result);
-		}
+		else if (entry->state == STATE_EXTRACTING)
+			r = take_names(f, (uint32_t)result.ticket, &result);
+		if (r < 0)
+			return r;
 	}
 	first_sight_go_on(f);
 	return r;

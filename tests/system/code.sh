@@ -17,7 +17,7 @@ it_names_code_that_was_moved() {
 it_says_that_copied_code_has_no_map() {
 	watch "$PROGRAMS/right" $seconds copied
 	judge --samples "$(expected 1)" --right 0 --unnamed 100
-	ask reasons burn_right >reasons
+	ask reasons burn_right$BURN_TAG >reasons
 	grep -q '^jit-no-map ' reasons || { cat reasons; fail "no word of it"; }
 }
 

@@ -8,19 +8,28 @@ that is asked for there must be enough samples, nearly all with a right leaf, an
 any name. Leaves in the kernel, which are the kernel's, are not held against the right ones.
 """
 import argparse
+import os
 import re
 import sys
 
+TAG = os.environ.get('BURN_TAG', '')  # of this run of the tests; there may be others on the machine
 SIDES = ('right', 'wrong', 'other')
 SIDED = re.compile(r'^(%s)_\w+$' % '|'.join(SIDES))
 LINE = re.compile(r'^(.*) (\d+)$')
 
 
 def side_of(command, frames):
+    """None: nobody can tell."""
     for frame in reversed(frames):
         if frame.startswith('under_'):
             return frame.removeprefix('under_')
-    return command.removeprefix('burn_')  # its file has the name of the side until it tells otherwise
+    if command.startswith(('turns', 'preloaded')):
+        return None
+    return command.removesuffix(TAG).removeprefix('burn_')
+
+
+def is_of_another_run(command):
+    return command.startswith(('burn_', 'turns', 'preloaded')) and not command.endswith(TAG)
 
 
 def is_unnamed(frame):
@@ -29,7 +38,7 @@ def is_unnamed(frame):
 
 def has_wrong_name(command, frames):
     own = side_of(command, frames)
-    if own == 'turns':  # whose turn it was the stack does not tell
+    if own is None or is_of_another_run(command):
         return False
     return any(m and m[1] != own for m in map(SIDED.match, frames))
 
@@ -94,6 +103,7 @@ class Score:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--command', default='burn_right')
+    parser.add_argument('--untagged', action='store_true', help='the command name is all of it')
     parser.add_argument('--samples', type=int, required=True, help='how many its CPU time promises')
     parser.add_argument('--may-be-more', action='store_true')
     parser.add_argument('--leaf', default='^right_', help='what a right leaf matches')
@@ -104,6 +114,8 @@ def main():
     parser.add_argument('--each', nargs='*', default=[], metavar='LEAF', help='leaves that must have a share')
     parser.add_argument('--share', type=float, default=35, help='per cent that each of those must have')
     options = parser.parse_args()
+    if not options.untagged:
+        options.command += TAG
     score = Score(options)
     for command, frames, count in read(sys.stdin):
         score.add(command, frames, count)

@@ -16,6 +16,7 @@
  *   copied         in a copy of P_first in anonymous memory
  *   filed FILE     in a copy of P_first in a new file that holds nothing else
  *
+ * BURN_TAG is appended to the command name: so two runs of the tests at a time tell theirs apart.
  * If BURN_STARTED is set, a file of that name appears when a tenth of the time is spent.
  */
 #define _GNU_SOURCE
@@ -76,6 +77,14 @@ static double cpu_time(void)
 	struct timespec t;
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void take_name(void)
+{
+	char tagged[32];
+	const char *tag = getenv("BURN_TAG");
+	snprintf(tagged, sizeof tagged, "%s%s", name, tag ? tag : "");
+	prctl(PR_SET_NAME, tagged);
 }
 
 static void tell_start(void)
@@ -206,7 +215,7 @@ int main(int argc, char **argv)
 	seconds = argc > 1 ? atof(argv[1]) : 1;
 	/* As an interpreter it gets the script's path here: the last part counts. */
 	const char *how = argc > 2 ? basename(argv[2]) : "flat";
-	prctl(PR_SET_NAME, name);
+	take_name();
 	if (strcmp(how, "flat") == 0) {
 		burn_all();
 	} else if (strcmp(how, "unlinked") == 0) {
