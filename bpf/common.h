@@ -116,9 +116,37 @@ static __always_inline bool matches(__u64 kind, __u32 id)
 	return t && !t->waits_for_exec;
 }
 
+/* Deeper ones than this are not looked at. */
+#define CGROUP_DEPTH_MAX 32
+
+static __always_inline bool is_target_cgroup(__u64 id)
+{
+	for (int i = 0; i < CGROUPS_MAX; i++) {
+		if (i < settings.n_cgroups && settings.cgroups[i] == id)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the current task's cgroup, or one above it, is a target. */
+static __always_inline bool in_target_cgroup(void)
+{
+	if (!settings.n_cgroups)
+		return false;
+	for (int level = 0; level < CGROUP_DEPTH_MAX; level++) {
+		__u64 id = bpf_get_current_ancestor_cgroup_id(level);
+		if (!id)
+			break;
+		if (is_target_cgroup(id))
+			return true;
+	}
+	return false;
+}
+
 static __always_inline bool is_target(__u32 tgid, __u32 tid)
 {
-	return settings.all_tasks || matches(TARGET_PROCESS, tgid) || matches(TARGET_THREAD, tid);
+	return settings.all_tasks || matches(TARGET_PROCESS, tgid) || matches(TARGET_THREAD, tid) ||
+	       in_target_cgroup();
 }
 
 /* ---- the sample, in interrupt context -------------------------------------------------------- */

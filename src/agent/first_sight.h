@@ -68,8 +68,8 @@ uint32_t first_sight_profile_file(const struct first_sight *f, uint32_t sampler_
 /* Whether nothing more will be learned of a file, by the profile's number. */
 bool first_sight_is_finished(const struct first_sight *f, uint32_t profile_file);
 
-/* Takes every result that the fork server has. 0 or -errno. */
-int first_sight_take_results(struct first_sight *f);
+/* A result of one of our jobs: whose ticket is less than 2^32. 0 or -errno. */
+int first_sight_take_result(struct first_sight *f, const struct run_result *result);
 /* Opens and hands over what had to wait. To be called now and then. */
 void first_sight_go_on(struct first_sight *f);
 /* Files about which something may still be learned. */

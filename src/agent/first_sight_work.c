@@ -290,19 +290,12 @@ static int take_names(struct first_sight *f, uint32_t number, const struct run_r
 	return 0;
 }
 
-int first_sight_take_results(struct first_sight *f)
+int first_sight_take_result(struct first_sight *f, const struct run_result *result)
 {
-	struct run_result result;
-	int r;
-	while ((r = run_server_receive(f->o.server, &result)) == 1) {
-		struct entry *entry = f->entries.items[result.ticket];
-		if (entry->state == STATE_IDENTIFYING)
-			r = take_identity(f, (uint32_t)result.ticket, &result);
-		else if (entry->state == STATE_EXTRACTING)
-			r = take_names(f, (uint32_t)result.ticket, &result);
-		if (r < 0)
-			return r;
-	}
-	first_sight_go_on(f);
-	return r;
+	struct entry *entry = f->entries.items[result->ticket];
+	if (entry->state == STATE_IDENTIFYING)
+		return take_identity(f, (uint32_t)result->ticket, result);
+	if (entry->state == STATE_EXTRACTING)
+		return take_names(f, (uint32_t)result->ticket, result);
+	return 0;
 }

@@ -13,13 +13,15 @@
 #include "agent/recorder.h"
 
 #include "agent/areas.h"
-#include "agent/cgroups.h"
 #include "agent/control.h"
 #include "agent/facts.h"
 #include "agent/first_sight.h"
 #include "agent/governor.h"
+#include "agent/held.h"
+#include "agent/places.h"
 #include "agent/undecided.h"
 #include "agent/workload.h"
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "capture/cpu_events.h"
@@ -68,7 +70,12 @@ struct recorder {
 	struct profile *profile;
 	struct profile_writer *writer;
 	struct first_sight *first_sight;
-	struct cgroups *cgroups;
+	struct places *places;
+	struct held *held; /* NULL: all places are wanted, or which are is known at once */
+	struct cgroup_target *cgroups; /* owned, o->n_cgroups of them */
+	bool cgroups_in_kernel;        /* the kernel tells which samples are in them */
+	uint64_t other_places;         /* samples left out */
+	struct run_job jobs[8];
 	struct exec_watch *exec_watch; /* NULL: the kernel does not tell what is executed */
 	struct images *images;
 	struct roots *roots;
@@ -140,6 +147,15 @@ static int on_sample(void *data, const struct sample *sample)
 {
 	struct recorder *r = data;
 	struct frame frames[512];
+	uint64_t cgroup;
+	enum places_verdict verdict;
+	int seen = places_see(r->places, sample, &cgroup, &verdict);
+	if (seen < 0)
+		return seen;
+	if (verdict == PLACES_OTHER) {
+		r->other_places++;
+		return 0;
+	}
 	uint32_t n = MIN(sample->n_frames, ARRAY_SIZE(frames));
 	memcpy(frames, sample->frames, n * sizeof frames[0]);
 	for (uint32_t i = 0; i < n; i++) {
@@ -150,18 +166,24 @@ static int on_sample(void *data, const struct sample *sample)
 	struct sample translated = *sample;
 	translated.frames = frames;
 	translated.n_frames = n;
-	translated.cgroup = cgroups_see(r->cgroups, sample);
+	translated.cgroup = cgroup;
 	roots_touch(r->roots, sample->mount_namespace);
 	if (r->exec_watch)
 		exec_watch_see_namespace(r->exec_watch, sample->mount_namespace, sample->task.pid);
 	return undecided_take(r->undecided, &translated);
 }
 
-static int on_decided(void *data, struct sample *sample, struct frame *frames)
+static int add_sample(void *data, const struct sample *sample)
 {
 	struct recorder *r = data;
 	int result = profile_add_sample(r->profile, sample);
 	return result < 0 ? result : 0;
+}
+
+static int on_decided(void *data, struct sample *sample, struct frame *frames)
+{
+	struct recorder *r = data;
+	return r->held ? held_take(r->held, sample) : add_sample(r, sample);
 }
 
 static void forget_file(void *data, const struct sight_key *key)
@@ -245,6 +267,29 @@ static int check_target(const struct recorder *r, uint32_t id, const char *what,
 	return result < 0 ? error_errno(e, result, "%s %u", what, id) : 0;
 }
 
+static bool has_targets(const struct record_options *o)
+{
+	return o->all_cpus || o->n_pids || o->n_tids || o->n_containers || o->n_cgroups;
+}
+
+/* The kernel tells cgroups of the unified hierarchy; others, and containers, are told by us. */
+static int find_cgroups(struct recorder *r, struct mw_error *e)
+{
+	const struct record_options *o = r->o;
+	r->cgroups = calloc(o->n_cgroups + 1, sizeof *r->cgroups);
+	if (!r->cgroups)
+		return -ENOMEM;
+	r->cgroups_in_kernel = o->n_cgroups > 0 && o->n_cgroups <= SAMPLER_CGROUPS_MAX;
+	for (size_t i = 0; i < o->n_cgroups; i++) {
+		int result = cgroup_target_find(&r->proc, o->cgroups[i], &r->cgroups[i], e);
+		if (result < 0)
+			return result;
+		if (r->cgroups[i].hierarchy)
+			r->cgroups_in_kernel = false;
+	}
+	return 0;
+}
+
 static int add_targets(struct recorder *r, struct mw_error *e)
 {
 	const struct record_options *o = r->o;
@@ -259,7 +304,7 @@ static int add_targets(struct recorder *r, struct mw_error *e)
 		if (result >= 0)
 			result = sampler_add_thread(r->sampler, o->tids[i], e);
 	}
-	if (result >= 0 && !o->all_cpus && !o->n_pids && !o->n_tids)
+	if (result >= 0 && !has_targets(o))
 		result = sampler_add_after_exec(r->sampler, (uint32_t)r->workload.pid, e);
 	return result;
 }
@@ -272,13 +317,15 @@ static int open_sampler(struct recorder *r, struct mw_error *e)
 		.engine = r->engine,
 		.events = r->events,
 		.n_events = r->n_events,
-		.all_tasks = o->all_cpus,
+		.all_tasks = o->all_cpus || o->n_containers || (o->n_cgroups && !r->cgroups_in_kernel),
 		.count_idle = o->idle,
 		.callers = o->call_graph != RECORD_LEAF_ONLY,
 		.max_frames = (uint32_t)o->max_stack,
 		.ring_size = (uint32_t)o->ring_size,
 		.log = o->log,
 	};
+	for (size_t i = 0; r->cgroups_in_kernel && i < o->n_cgroups; i++)
+		options.cgroups[options.n_cgroups++] = r->cgroups[i].id;
 	struct sampler_handler handler = {r, on_sample, on_file};
 	int result = sampler_open(&options, &handler, &r->sampler, e);
 	if (result < 0) {
@@ -350,9 +397,34 @@ static int open_first_sight(struct recorder *r, struct mw_error *e)
 		result = areas_new(r->profile, r->first_sight, r->images, &r->areas);
 	if (result == 0)
 		result = undecided_new(r->areas, r->images, vdso, on_decided, r, &r->undecided);
-	if (result == 0)
-		result = cgroups_new(r->profile, &r->proc, &r->cgroups);
 	return result < 0 ? error_errno(e, result, "first sight") : 0;
+}
+
+static int open_places(struct recorder *r, struct mw_error *e)
+{
+	struct places_options options = {
+		.profile = r->profile,
+		.proc = &r->proc,
+		.server = r->server,
+		.job = first_sight_n_jobs,
+		.log = r->o->log,
+		.containers = r->o->containers,
+		.n_containers = r->o->n_containers,
+		.cgroups = r->cgroups,
+		.n_cgroups = r->cgroups_in_kernel ? 0 : r->o->n_cgroups,
+	};
+	int result = places_new(&options, &r->places);
+	if (result == 0 && r->o->n_containers)
+		result = held_new(r->places, add_sample, r, &r->held);
+	return result < 0 ? error_errno(e, result, "places") : 0;
+}
+
+static int start_server(struct recorder *r, struct mw_error *e)
+{
+	size_t n = first_sight_n_jobs;
+	memcpy(r->jobs, first_sight_jobs, n * sizeof r->jobs[0]);
+	r->jobs[n] = places_job;
+	return run_server_start(r->jobs, n + 1, &r->server, e);
 }
 
 /* Worth having: without it, a program that lives for a moment may be gone before it is opened. */
@@ -438,7 +510,7 @@ static int set_up(struct recorder *r, struct mw_error *e)
 {
 	int result = choose_engine(r, e);
 	if (result >= 0)
-		result = run_server_start(first_sight_jobs, first_sight_n_jobs, &r->server, e);
+		result = start_server(r, e);
 	if (result >= 0)
 		result = block_signals(r, e);
 	if (result >= 0 && r->o->command)
@@ -447,6 +519,8 @@ static int set_up(struct recorder *r, struct mw_error *e)
 		result = proc_init(&r->proc, "/proc", e);
 	if (result >= 0)
 		result = choose_events(r, e);
+	if (result >= 0)
+		result = find_cgroups(r, e);
 	if (result >= 0)
 		result = open_sampler(r, e);
 	if (result >= 0)
@@ -459,6 +533,8 @@ static int set_up(struct recorder *r, struct mw_error *e)
 		result = open_first_sight(r, e);
 	if (result >= 0 && r->o->control)
 		result = control_open(&r->control, r->o->control, e);
+	if (result >= 0)
+		result = open_places(r, e);
 	if (result >= 0) {
 		open_exec_watch(r);
 		result = open_loop(r, e);
@@ -471,7 +547,9 @@ static void tear_down(struct recorder *r)
 	workload_deinit(&r->workload);
 	exec_watch_free(r->exec_watch);
 	first_sight_free(r->first_sight);
-	cgroups_free(r->cgroups);
+	held_free(r->held);
+	places_free(r->places);
+	free(r->cgroups);
 	undecided_free(r->undecided);
 	areas_free(r->areas);
 	images_free(r->images);
@@ -548,6 +626,10 @@ static int each_tick(struct recorder *r)
 	uint64_t now = now_ns();
 	first_sight_go_on(r->first_sight);
 	int result = undecided_tick(r->undecided);
+	if (result >= 0)
+		result = places_go_on(r->places);
+	if (result >= 0 && r->held)
+		result = held_go_on(r->held);
 	if (result < 0)
 		return result;
 	if (r->o->duration && now - r->start >= r->o->duration)
@@ -579,6 +661,20 @@ static void take_orders(struct recorder *r)
 	}
 }
 
+static int take_results(struct recorder *r)
+{
+	struct run_result got;
+	int result;
+	while ((result = run_server_receive(r->server, &got)) == 1) {
+		result = got.ticket & PLACES_TICKET ? places_take_result(r->places, &got)
+						    : first_sight_take_result(r->first_sight, &got);
+		if (result < 0)
+			return result;
+	}
+	first_sight_go_on(r->first_sight);
+	return result;
+}
+
 /* Waits for something to happen and does what it asks for. */
 static int turn(struct recorder *r, int timeout_ms)
 {
@@ -592,7 +688,7 @@ static int turn(struct recorder *r, int timeout_ms)
 	if (result >= 0)
 		result = sampler_dispatch(r->sampler);
 	if (result >= 0)
-		result = first_sight_take_results(r->first_sight);
+		result = take_results(r);
 	if (result == -EPIPE) /* the fork server died: no new names, but the samples go on */
 		result = 0;
 	if (result >= 0)
@@ -624,7 +720,8 @@ static int record(struct recorder *r, struct mw_error *e)
 static int finish_work(struct recorder *r, struct mw_error *e)
 {
 	uint64_t deadline = now_ns() + LAST_WORK_NS;
-	while (first_sight_unfinished(r->first_sight) && now_ns() < deadline) {
+	while ((first_sight_unfinished(r->first_sight) || places_unfinished(r->places)) &&
+	       now_ns() < deadline) {
 		struct epoll_event ready[8];
 		if (epoll_wait(r->epoll, ready, ARRAY_SIZE(ready), 100) < 0 && errno != EINTR)
 			return -errno;
@@ -632,13 +729,34 @@ static int finish_work(struct recorder *r, struct mw_error *e)
 		if (r->interrupts > 1)
 			return error_set(e, -EINTR, "interrupted twice: %s lacks the end",
 					 r->o->output);
-		if (first_sight_take_results(r->first_sight) < 0)
+		if (take_results(r) < 0)
 			break;
 		uint64_t expirations;
 		(void)!read(r->timer, &expirations, sizeof expirations);
 	}
 	first_sight_give_up(r->first_sight, MW_REASON_TIMEOUT);
-	return 0;
+	places_give_up(r->places);
+	return r->held ? held_go_on(r->held) : 0;
+}
+
+static void list_place(void *data, const char *text)
+{
+	struct buffer *b = data;
+	if (b->n < 400)
+		buffer_printf(b, "%s%s", b->n ? ", " : "", text);
+}
+
+/* Nothing of what was wanted was there: a name was mistyped, or it did not run. */
+static void say_if_nothing_matched(struct recorder *r)
+{
+	struct buffer seen = {};
+	if (!r->o->n_containers || r->profile->total_count)
+		return;
+	places_list(r->places, list_place, &seen);
+	buffer_u8(&seen, 0);
+	if (!seen.failed)
+		notice(r, "no container of that name was seen", seen.n > 1 ? (char *)seen.data : NULL);
+	buffer_deinit(&seen);
 }
 
 static int finish(struct recorder *r, struct mw_error *e)
@@ -661,6 +779,10 @@ static int finish(struct recorder *r, struct mw_error *e)
 	facts_of_end(r->profile, &counts, duration, sampler_run_time(r->sampler));
 	struct first_sight_counts files = first_sight_get_counts(r->first_sight);
 	facts_of_files(r->profile, &files);
+	struct places_counts places = places_get_counts(r->places);
+	struct held_counts held = r->held ? held_get_counts(r->held) : (struct held_counts){};
+	facts_of_places(r->profile, &places, r->other_places + held.other, held.lost);
+	say_if_nothing_matched(r);
 	if (r->governor.lowered)
 		profile_set_tally(r->profile, PROFILE_COUNTER, "rate-lowered", r->governor.lowered);
 	run_server_stop(take_ptr(r->server));

@@ -48,6 +48,12 @@ struct record_options {
 	size_t n_pids;
 	const uint32_t *tids;
 	size_t n_tids;
+	/* Containers, running ones and those to come: by name, id or RUNTIME:NAME. */
+	const char *const *containers;
+	size_t n_containers;
+	/* Cgroups: directories of a hierarchy, or paths in one. Not together with containers. */
+	const char *const *cgroups;
+	size_t n_cgroups;
 	char *const *command; /* ends in NULL; NULL if there is none */
 
 	const char *const *events; /* perf's names; none: cycles, or cpu-clock without a PMU */

@@ -98,8 +98,26 @@ def intruders(profile, command, *files):
                 print(frame['path'], frame.get('name', ''))
 
 
+def containers(profile, command):
+    """Where the samples of the command are from: lines COUNT RUNTIME NAME IMAGE, the most first."""
+    counts = collections.Counter()
+    for sample in samples_of(profile, command):
+        c = sample.get('container', {})
+        counts[c.get('runtime', 'none'), c.get('name', '-'), c.get('image', '-')] += sample['count']
+    for place, count in counts.most_common():
+        print(count, *place)
+
+
+def rootfs(profile, name):
+    """Root directory and layers of the container of this name."""
+    for c in profile.get('containers', []):
+        if c.get('name') == name:
+            print(c.get('rootfs', '-'), c.get('layers', '-'))
+
+
 def main():
-    questions = (file_id, reasons, leaves, count, commands, fact, tally, last_sample, account, intruders)
+    questions = (containers, rootfs, file_id, reasons, leaves, count, commands, fact, tally, last_sample, account,
+                 intruders)
     name, *arguments = sys.argv[1:]
     question = next(q for q in questions if q.__name__ == name.replace('-', '_'))
     try:
