@@ -43,6 +43,7 @@ struct inode {
 	__u32 i_mtime_nsec;
 	__u32 i_ctime_nsec;
 	__u32 i_generation;
+	unsigned int i_nlink;
 };
 
 struct timespec64 {
@@ -154,5 +155,7 @@ typedef int (*task_work_fn)(struct bpf_map *map, void *key, void *value);
 #define VM_EXEC           0x4UL
 #define PF_KTHREAD        0x00200000U
 #define BTRFS_SUPER_MAGIC 0x9123683EUL
+#define TMPFS_MAGIC       0x01021994UL
+#define HUGETLBFS_MAGIC   0x958458F6UL
 
 #endif
