@@ -122,6 +122,21 @@ static void take(struct images *images, struct image *image, const struct sample
 	image->start_code = start_code;
 }
 
+bool images_is_same_program(struct images *images, const struct sample *sample)
+{
+	uint64_t start_code;
+	return is_same_program(images, sample, &start_code);
+}
+
+const struct snapshot *images_snapshot(struct images *images, const struct sample *sample)
+{
+	bool is_new;
+	struct image *image = find_image(images, &sample->task, &is_new);
+	if (is_new)
+		take(images, image, sample);
+	return image->after;
+}
+
 void images_refresh(struct images *images, const struct sample *sample, uint64_t since)
 {
 	bool is_new;

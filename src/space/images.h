@@ -33,6 +33,10 @@ void images_free(struct images *images);
  */
 enum image_proof images_find(struct images *images, const struct sample *sample, uint64_t address,
 			     const struct mapping **ret);
+/* The latest snapshot of the sample's process, NULL if there is none; valid until the next call. */
+const struct snapshot *images_snapshot(struct images *images, const struct sample *sample);
+/* Whether the process is, now, still the program that was sampled. */
+bool images_is_same_program(struct images *images, const struct sample *sample);
 /* A new snapshot of the sample's process, unless one was taken after `since` (CLOCK_MONOTONIC, ns). */
 void images_refresh(struct images *images, const struct sample *sample, uint64_t since);
 
