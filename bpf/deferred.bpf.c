@@ -34,7 +34,7 @@ struct area {
 	__u64 end;
 	__u64 file_offset; /* of start */
 	struct file_key key;
-	__u64 name; /* kernel pointer to the last component, valid while the mapping is */
+	__u64 dentry; /* kernel pointer, valid while the mapping is */
 	__u64 flags;
 	__u64 magic; /* of the file system */
 	__u32 lock_sequence;
@@ -147,7 +147,7 @@ __noinline int read_file(__u64 file_address, struct area *area)
 	struct file *file = (void *)file_address;
 	if (!area)
 		return AREA_NONE;
-	area->name = (__u64)BPF_CORE_READ(file, f_path.dentry, d_name.name);
+	area->dentry = (__u64)BPF_CORE_READ(file, f_path.dentry);
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
 	area->magic = BPF_CORE_READ(inode, i_sb, s_magic);
 	area->is_memory = (area->magic == TMPFS_MAGIC || area->magic == HUGETLBFS_MAGIC) &&
@@ -222,6 +222,38 @@ __noinline int find_area(__u64 address, __u32 tries, struct area *ret)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+struct path_walk {
+	struct file_record *record;
+	struct dentry *dentry;
+	__u32 size;
+};
+
+/* One component, and on to the directory it is in; the file system's root is its own parent. */
+static long add_component(__u64 i, struct path_walk *w)
+{
+	struct dentry *dentry = w->dentry;
+	struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
+	__u32 at = w->size;
+	if (!parent || parent == dentry || at > FILE_PATH_MAX - FILE_NAME_MAX)
+		return 1;
+	long n = bpf_probe_read_kernel_str(w->record->path + at, FILE_NAME_MAX,
+					   BPF_CORE_READ(dentry, d_name.name));
+	if (n <= 0)
+		return 1;
+	w->size = at + n;
+	w->dentry = parent;
+	return 0;
+}
+
+static __always_inline void add_root(struct file_record *r)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct inode *root = BPF_CORE_READ(task, fs, root.dentry, d_inode);
+	r->mount_namespace = mount_namespace_id(task);
+	r->root_inode = BPF_CORE_READ(root, i_ino);
+	r->root_device = BPF_CORE_READ(root, i_sb, s_dev);
+}
+
 static __always_inline void announce_file(struct area *area, __u32 number, __u64 start_time)
 {
 	struct file_record *r = bpf_ringbuf_reserve(&ring, sizeof *r, 0);
@@ -232,18 +264,21 @@ static __always_inline void announce_file(struct area *area, __u32 number, __u64
 		return;
 	}
 	__u64 id = bpf_get_current_pid_tgid();
-	__builtin_memset(r, 0, sizeof *r);
 	r->header.type = RECORD_FILE;
 	r->header.size = sizeof *r;
 	r->number = number;
 	r->pid = id >> 32;
 	r->tid = (__u32)id;
+	r->unused = 0;
 	r->start_time = start_time;
 	r->map_start = area->start;
 	r->map_end = area->end;
 	r->magic = area->magic;
 	r->key = area->key;
-	bpf_probe_read_kernel_str(r->name, sizeof r->name, (void *)area->name);
+	add_root(r);
+	struct path_walk walk = {.record = r, .dentry = (void *)area->dentry};
+	bpf_loop(FILE_PATH_DEPTH, add_component, &walk, 0);
+	r->path_size = walk.size;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 }
 

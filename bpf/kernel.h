@@ -23,10 +23,16 @@ struct qstr {
 
 struct dentry {
 	struct qstr d_name;
+	struct dentry *d_parent;
+	struct inode *d_inode;
 };
 
 struct path {
 	struct dentry *dentry;
+};
+
+struct fs_struct {
+	struct path root;
 };
 
 struct super_block {
@@ -138,6 +144,7 @@ struct task_struct {
 	__u64 self_exec_id;
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
+	struct fs_struct *fs;
 	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
 	char comm[16];

@@ -92,7 +92,13 @@ struct file_key {
 	__u32 device;
 };
 
-#define FILE_NAME_MAX 128
+/*
+ * The path of a file inside its file system, last component first, each ending in NUL; for people, and
+ * for finding the file in a root that is still at hand. Cut at either bound.
+ */
+#define FILE_PATH_DEPTH 32
+#define FILE_PATH_MAX	1024
+#define FILE_NAME_MAX	256 /* of one component, with its NUL */
 
 struct file_record {
 	struct record_header header;
@@ -104,8 +110,12 @@ struct file_record {
 	__u64 start_time; /* of the thread group that was seen with it */
 	__u64 map_start;  /* the mapping it was seen through */
 	__u64 map_end;
+	__u64 mount_namespace; /* of the task */
+	__u64 root_inode;      /* its root directory */
+	__u32 root_device;
+	__u32 path_size; /* bytes used of path */
 	struct file_key key;
-	char name[FILE_NAME_MAX]; /* last component, for people */
+	char path[FILE_PATH_MAX];
 };
 
 #define BUILD_ID_SIZE 20 /* of the kernel: longer ones are cut, shorter ones padded with zeros */

@@ -127,7 +127,9 @@ static const char *label_of(const struct first_sight *f, const struct file_reque
 		 (unsigned long long)request->map_end);
 	if (proc_readlink(f->o.proc, request->pid, name, buf, size) > 0)
 		return buf;
-	return pin && pin->path[0] ? pin->path : request->name;
+	if (pin && pin->path[0])
+		return pin->path;
+	return request->path && request->path[0] ? request->path : request->name;
 }
 
 /* Whether two keys are states of one file between which nothing was written. */
@@ -173,7 +175,8 @@ int entry_open(struct first_sight *f, uint32_t number)
 	struct entry *entry = f->entries.items[number];
 	if (f->n_pins >= f->o.max_pins)
 		return entry_put_off(f, number, STATE_WAITING);
-	struct finder_context context = {.proc = f->o.proc, .log = f->o.log};
+	struct finder_context context = {
+		.proc = f->o.proc, .log = f->o.log, .roots = f->o.roots};
 	_cleanup_free_ struct pin *pin = malloc(sizeof *pin);
 	if (!pin)
 		return -ENOMEM;
@@ -278,6 +281,7 @@ static int open_for(struct first_sight *f, uint32_t number, const struct file_re
 	entry->request = *request;
 	int r = entry_open(f, number);
 	entry->request.name = "";
+	entry->request.path = NULL;
 	return r;
 }
 
@@ -329,7 +333,10 @@ int first_sight_add(struct first_sight *f, const struct file_sighting *s)
 		.map_start = s->map_start,
 		.map_end = s->map_end,
 		.name = s->name,
+		.path = s->path,
+		.root = {s->mount_namespace, s->root_inode, s->root_device, 0},
 	};
+	roots_see(f->o.roots, &request.root, s->pid, s->tid);
 	if (s->id.kind != MW_FILE_ID_NONE)
 		return add_by_id(f, s, &request);
 	struct sight_key key = {.inode = s->key};
@@ -480,7 +487,8 @@ static int look_into_store(struct first_sight *f, uint32_t number)
 static int start_copying(struct first_sight *f, uint32_t number)
 {
 	struct entry *entry = f->entries.items[number];
-	struct finder_context context = {.proc = f->o.proc, .log = f->o.log};
+	struct finder_context context = {
+		.proc = f->o.proc, .log = f->o.log, .roots = f->o.roots};
 	if (f->n_copiers >= MAX_COPIERS || f->n_pins >= f->o.max_pins)
 		return -EAGAIN;
 	if (slow_file_start(&context, &entry->request, &entry->slow) < 0)

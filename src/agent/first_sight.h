@@ -38,6 +38,7 @@ struct first_sight_options {
 	struct run_server *server;
 	const struct proc *proc;
 	struct images *images;
+	struct roots *roots;
 	const struct log *log;
 	size_t max_pins; /* files open at once */
 	/* The file could not be opened now: announce it again at its next sample. */

@@ -25,6 +25,7 @@
 #include "capture/engine.h"
 #include "capture/probe.h"
 #include "content/exec_watch.h"
+#include "content/roots.h"
 #include "profile/naming.h"
 #include "profile/writer.h"
 #include "symbols/symbolizer.h"
@@ -68,6 +69,7 @@ struct recorder {
 	struct cgroups *cgroups;
 	struct exec_watch *exec_watch; /* NULL: the kernel does not tell what is executed */
 	struct images *images;
+	struct roots *roots;
 	struct areas *areas;
 	struct undecided *undecided;
 	const struct engine *engine;
@@ -147,6 +149,7 @@ static int on_sample(void *data, const struct sample *sample)
 	translated.frames = frames;
 	translated.n_frames = n;
 	translated.cgroup = cgroups_see(r->cgroups, sample);
+	roots_touch(r->roots, sample->mount_namespace);
 	if (r->exec_watch)
 		exec_watch_see_namespace(r->exec_watch, sample->mount_namespace, sample->task.pid);
 	return undecided_take(r->undecided, &translated);
@@ -321,6 +324,8 @@ static size_t max_pins(void)
 static int open_first_sight(struct recorder *r, struct mw_error *e)
 {
 	int result = images_new(&r->proc, &r->images);
+	if (result == 0)
+		result = roots_new(&r->proc, r->o->log, &r->roots);
 	if (result < 0)
 		return error_errno(e, result, "first sight");
 	struct first_sight_options options = {
@@ -329,6 +334,7 @@ static int open_first_sight(struct recorder *r, struct mw_error *e)
 		.server = r->server,
 		.proc = &r->proc,
 		.images = r->images,
+		.roots = r->roots,
 		.log = r->o->log,
 		.max_pins = max_pins(),
 		.forget = forget_file,
@@ -464,6 +470,7 @@ static void tear_down(struct recorder *r)
 	undecided_free(r->undecided);
 	areas_free(r->areas);
 	images_free(r->images);
+	roots_free(r->roots);
 	naming_deinit(&r->naming);
 	sampler_free(r->sampler);
 	profile_writer_free(r->writer);
@@ -520,6 +527,7 @@ static int each_second(struct recorder *r)
 	int result = naming_go_on(&r->naming);
 	flush(r);
 	sampler_refresh(r->sampler);
+	roots_expire(r->roots);
 	if (r->exec_watch)
 		exec_watch_refresh(r->exec_watch);
 	show_progress(r);

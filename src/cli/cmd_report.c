@@ -30,6 +30,9 @@ static const struct option_choice sort_keys[] = {
 	{"sym", "function"},
 	{"cgroup", "control group"},
 	{"cpu", "CPU"},
+	{"container", "container or unit, as RUNTIME:NAME"},
+	{"image", "image of the container"},
+	{"pod", "pod of the container, as NAMESPACE/NAME"},
 	{},
 };
 
@@ -42,7 +45,7 @@ static const struct option_spec options[] = {
 
 	{OPTION_TEXT, 's', "sort", "KEYS", AT(sort), .choices = sort_keys, .group = "What to show",
 	 .help = "One row for each combination of these keys, in this order: comm, pid, tid, dso, sym, "
-		 "cgroup, cpu. Default: comm,dso,sym."},
+		 "cgroup, cpu, container, image, pod. Default: comm,dso,sym."},
 	{OPTION_FLAG, 'g', "call-graph", AT(call_graph), .negatable = true,
 	 .help = "Show below each row who called it, and how often."},
 	{OPTION_FLAG, 0, "children", AT(children), .negatable = true,
@@ -73,6 +76,7 @@ static const struct command_example examples[] = {
 	{"mapwright report", "the profile mapwright.mwp in this directory"},
 	{"mapwright report -g --no-children build.mwp", "with callers, by what each function took itself"},
 	{"mapwright report --sort comm,pid --percent-limit 1", "which processes took one percent or more"},
+	{"mapwright report --sort container,image", "which containers took how much"},
 	{"ssh host cat run.mwp | mapwright report -", "a profile from elsewhere"},
 	{},
 };

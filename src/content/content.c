@@ -16,12 +16,13 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
-/* In the order of how little they depend on: a living process, a name, nothing. */
+/* The surest first: the mapping itself, what the living task has, then what is left of it. */
 static const struct finder *const finders[] = {
 	&finder_map_files,
 	&finder_exe,
 	&finder_task_root,
 	&finder_handle,
+	&finder_pinned_root,
 };
 
 /* Of include/uapi/linux/magic.h and the file systems themselves. */

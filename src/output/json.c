@@ -162,6 +162,33 @@ static void write_files(struct json *j)
 	close_bracket(j, ']');
 }
 
+static const char *const container_fields[PROFILE_CONTAINER_N_TEXTS] = {
+	[PROFILE_CONTAINER_RUNTIME] = "runtime", [PROFILE_CONTAINER_ID] = "id",
+	[PROFILE_CONTAINER_NAME] = "name",	 [PROFILE_CONTAINER_IMAGE] = "image",
+	[PROFILE_CONTAINER_POD] = "pod",	 [PROFILE_CONTAINER_NAMESPACE] = "namespace",
+	[PROFILE_CONTAINER_ROOTFS] = "rootfs",	 [PROFILE_CONTAINER_LAYERS] = "layers",
+};
+
+/* The first n fields, as far as they are known. */
+static void write_container(struct json *j, const char *key, const struct profile_container *c,
+			    size_t n)
+{
+	open_bracket(j, key, '{');
+	for (size_t i = 0; i < n; i++)
+		string_field(j, container_fields[i], c->text[i]);
+	close_bracket(j, '}');
+}
+
+static void write_containers(struct json *j)
+{
+	if (!j->p->containers.n)
+		return;
+	open_bracket(j, "containers", '[');
+	vec_foreach(c, &j->p->containers)
+		write_container(j, NULL, c, PROFILE_CONTAINER_N_TEXTS);
+	close_bracket(j, ']');
+}
+
 static void write_tallies(struct json *j, const char *key, enum profile_tally_kind kind)
 {
 	open_bracket(j, key, '[');
@@ -240,6 +267,11 @@ static void write_sample(struct json *j, const struct profile_sample *s)
 	string_field(j, "path", cgroup->path);
 	close_bracket(j, '}');
 	number_field(j, "mount_namespace", s->mount_namespace);
+	const struct profile_container *container = profile_container_of(p, s);
+	if (container) {
+		number_field(j, "container_number", (uint64_t)(container - p->containers.items));
+		write_container(j, "container", container, PROFILE_CONTAINER_ROOTFS);
+	}
 	open_bracket(j, "frames", '[');
 	for (uint32_t node = s->stack; node; node = p->nodes.items[node].caller)
 		write_frame(j, &p->frames.items[p->nodes.items[node].frame]);
@@ -260,6 +292,7 @@ static int json_write(const struct profile *p, FILE *out)
 	write_machine(&j);
 	write_events(&j);
 	write_files(&j);
+	write_containers(&j);
 	write_tallies(&j, "losses", PROFILE_LOSS);
 	write_tallies(&j, "skipped", PROFILE_SKIPPED);
 	write_tallies(&j, "counters", PROFILE_COUNTER);

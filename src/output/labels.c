@@ -76,7 +76,8 @@ static int named_label(struct maker *m, uint32_t name, uint32_t *ret)
 	if (m->text.failed)
 		return -ENOMEM;
 	int r = add_escaped(m->l, &m->escaped, (const char *)m->text.data, ret);
-	m->demangled[name] = *ret + 1;
+	if (r == 0)
+		m->demangled[name] = *ret + 1;
 	return r;
 }
 

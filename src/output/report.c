@@ -3,7 +3,7 @@
  * The table of the report.
  *
  * A row is a group and a label. The group is what the sort keys take from the sample (command, pid,
- * cgroup, CPU), the label what they take from the frame (file, symbol). So samples are taken group by
+ * cgroup, container, CPU), the label what they take from the frame (file, symbol). So samples are taken group by
  * group: their stacks are summed up once in the stack tree, and each node then adds its sum to the
  * row of its label. With call graphs, the trees of a group's heavy rows are made while its sums are
  * there.
@@ -15,6 +15,7 @@
 #include "output/text.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #define GRAPH_LIMIT 0.5 /* percent, like perf */
@@ -32,6 +33,9 @@ static const struct key {
 	[REPORT_SYM] = {"sym", "Symbol", true},
 	[REPORT_CGROUP] = {"cgroup", "Cgroup", false},
 	[REPORT_CPU] = {"cpu", "CPU", false},
+	[REPORT_CONTAINER] = {"container", "Container", false},
+	[REPORT_IMAGE] = {"image", "Image", false},
+	[REPORT_POD] = {"pod", "Pod", false},
 };
 
 /* One text for each sort key; those that do not apply are 0. */
@@ -110,7 +114,7 @@ int report_parse_sort(const char *text, struct report_options *options, struct m
 		if (add_key(options, at, n) < 0)
 			return error_set(e, -EINVAL,
 					 "unknown sort key '%.*s'; there are "
-					 "comm, pid, tid, dso, sym, cgroup, cpu",
+					 "comm, pid, tid, dso, sym, cgroup, cpu, container, image, pod",
 					 (int)MIN(n, 100u), at);
 		at += n;
 		if (!*at)
@@ -214,12 +218,52 @@ static int label_cgroup(struct report *r, uint32_t number, uint32_t *ret)
 	return labels_add(&r->labels, cgroup->path ? profile_string(r->p, cgroup->path) : text, ret);
 }
 
+/* A container is called by its name, else by its id as far as people read it. */
+static int label_container(struct report *r, const struct profile_container *c, struct texts *key)
+{
+	const char *text[PROFILE_CONTAINER_N_TEXTS];
+	struct buffer b = {};
+	uint32_t *of = key->of;
+	for (size_t i = 0; i < PROFILE_CONTAINER_N_TEXTS; i++)
+		text[i] = c ? profile_string(r->p, c->text[i]) : "";
+	const char *name = text[PROFILE_CONTAINER_NAME], *id = text[PROFILE_CONTAINER_ID];
+	if (c)
+		buffer_printf(&b, "%s:%.*s", text[PROFILE_CONTAINER_RUNTIME], name[0] ? INT_MAX : 12,
+			      name[0] ? name : id);
+	buffer_u8(&b, 0);
+	int error = b.failed ? -ENOMEM : 0;
+	if (error == 0 && wants(r, REPORT_CONTAINER))
+		error = labels_add(&r->labels, c ? (const char *)b.data : "[host]",
+				   &of[REPORT_CONTAINER]);
+	if (error == 0 && wants(r, REPORT_IMAGE))
+		error = labels_add(&r->labels,
+				   text[PROFILE_CONTAINER_IMAGE][0] ? text[PROFILE_CONTAINER_IMAGE] : "-",
+				   &of[REPORT_IMAGE]);
+	b.n = 0;
+	if (text[PROFILE_CONTAINER_NAMESPACE][0])
+		buffer_printf(&b, "%s/", text[PROFILE_CONTAINER_NAMESPACE]);
+	buffer_printf(&b, "%s", text[PROFILE_CONTAINER_POD][0] ? text[PROFILE_CONTAINER_POD] : "-");
+	buffer_u8(&b, 0);
+	if (error == 0 && wants(r, REPORT_POD))
+		error = b.failed ? -ENOMEM
+				 : labels_add(&r->labels, (const char *)b.data, &of[REPORT_POD]);
+	buffer_deinit(&b);
+	return error;
+}
+
+static bool wants_container(const struct report *r)
+{
+	return wants(r, REPORT_CONTAINER) || wants(r, REPORT_IMAGE) || wants(r, REPORT_POD);
+}
+
 static int group_of(struct report *r, const struct profile_sample *s, uint32_t *ret)
 {
 	int error = label_task(r, s->task);
 	struct texts key = r->of_task[s->task];
 	if (error == 0 && wants(r, REPORT_CGROUP))
 		error = label_cgroup(r, s->cgroup, &key.of[REPORT_CGROUP]);
+	if (error == 0 && wants_container(r))
+		error = label_container(r, profile_container_of(r->p, s), &key);
 	if (error == 0 && wants(r, REPORT_CPU)) {
 		char text[16];
 		snprintf(text, sizeof text, "%03u", s->cpu);

@@ -18,6 +18,8 @@ enum tag {
 	TAG_SAMPLES,
 	TAG_FACTS,
 	TAG_TALLIES,
+	TAG_CONTAINERS, /* since 1.1 */
+	TAG_PLACES,
 };
 
 /* A chunk is closed once it has so many bytes. */
@@ -94,6 +96,21 @@ static void encode_cgroup(struct buffer *b, const struct profile *p, size_t numb
 	buffer_uleb(b, number);
 	buffer_uleb(b, c->id);
 	buffer_uleb(b, c->path);
+}
+
+static void encode_container(struct buffer *b, const struct profile *p, size_t number)
+{
+	buffer_uleb(b, number);
+	for (size_t i = 0; i < PROFILE_CONTAINER_N_TEXTS; i++)
+		buffer_uleb(b, p->containers.items[number].text[i]);
+}
+
+static void encode_place(struct buffer *b, const struct profile *p, size_t number)
+{
+	const struct profile_place *place = &p->places.items[number];
+	buffer_uleb(b, place->cgroup);
+	buffer_uleb(b, place->mount_namespace);
+	buffer_uleb(b, place->container);
 }
 
 static void encode_event(struct buffer *b, const struct profile *p, size_t number)
@@ -219,6 +236,11 @@ bool codec_encode(const struct profile *p, struct codec_mark *m, struct buffer *
 			p->changed_files.items, p->changed_files.n);
 	encode_numbered(out, p, TAG_CGROUPS, encode_cgroup, &m->cgroups, p->cgroups.n,
 			&m->changed_cgroups, p->changed_cgroups.items, p->changed_cgroups.n);
+	encode_numbered(out, p, TAG_CONTAINERS, encode_container, &m->containers, p->containers.n,
+			&m->changed_containers, p->changed_containers.items,
+			p->changed_containers.n);
+	encode_numbered(out, p, TAG_PLACES, encode_place, &m->places, p->places.n,
+			&m->changed_places, p->changed_places.items, p->changed_places.n);
 	encode_numbered(out, p, TAG_EVENTS, encode_event, &m->events, p->events.n, &none, NULL, 0);
 	encode_run(out, p, TAG_TASKS, encode_task, &m->tasks, p->tasks.n);
 	encode_run(out, p, TAG_FRAMES, encode_frame, &m->frames, p->frames.n);
@@ -276,6 +298,16 @@ static int need_cgroup(struct codec_decoder *d, uint64_t n, struct mw_error *e)
 	int gap = find_gap(d, d->p->cgroups.n, n, MAX_SMALL_ENTRIES, "cgroups", e);
 	for (; gap > 0; gap--) {
 		if (vec_push(&d->p->cgroups, (struct profile_cgroup){}) < 0)
+			return -ENOMEM;
+	}
+	return gap;
+}
+
+static int need_container(struct codec_decoder *d, uint64_t n, struct mw_error *e)
+{
+	int gap = find_gap(d, d->p->containers.n, n, MAX_SMALL_ENTRIES, "containers", e);
+	for (; gap > 0; gap--) {
+		if (vec_push(&d->p->containers, (struct profile_container){}) < 0)
 			return -ENOMEM;
 	}
 	return gap;
@@ -446,6 +478,45 @@ static int decode_cgroup(struct codec_decoder *d, struct cursor *c, struct mw_er
 		return vec_push(&d->p->cgroups, cgroup);
 	if (r == 0)
 		d->p->cgroups.items[number] = cgroup;
+	return r;
+}
+
+static int decode_container(struct codec_decoder *d, struct cursor *c, struct mw_error *e)
+{
+	struct profile_container container = {};
+	uint32_t number;
+	int r = decode_number(c, MAX_SMALL_ENTRIES, &number, e, "containers");
+	for (size_t i = 0; i < PROFILE_CONTAINER_N_TEXTS && r == 0; i++)
+		r = decode_string_number(d, c, &container.text[i], e);
+	if (r == 0 && !cursor_ok(c))
+		r = cut_section(e, "containers");
+	if (r == 0)
+		r = need_container(d, number, e);
+	if (r == 0 && number == d->p->containers.n)
+		return vec_push(&d->p->containers, container);
+	if (r == 0)
+		d->p->containers.items[number] = container;
+	return r;
+}
+
+static int decode_place(struct codec_decoder *d, struct cursor *c, struct mw_error *e)
+{
+	struct profile_place place = {};
+	int r = decode_number(c, MAX_SMALL_ENTRIES, &place.cgroup, e, "cgroups");
+	place.mount_namespace = cursor_uleb(c);
+	if (r == 0)
+		r = decode_number(c, MAX_SMALL_ENTRIES, &place.container, e, "containers");
+	if (r == 0 && !cursor_ok(c))
+		r = cut_section(e, "places");
+	if (r == 0)
+		r = need_cgroup(d, (uint64_t)place.cgroup + 1, e);
+	if (r == 0)
+		r = need_container(d, (uint64_t)place.container + 1, e);
+	if (r == 0 && d->p->places.n >= MAX_SMALL_ENTRIES)
+		return too_many(e, "places");
+	if (r == 0)
+		r = profile_put_place(d->p, &place);
+	d->p->changed_places.n = 0; /* nobody writes it back */
 	return r;
 }
 
@@ -699,6 +770,10 @@ static int decode_section(struct codec_decoder *d, enum tag tag, struct cursor *
 		return decode_each(d, c, e, decode_fact);
 	case TAG_TALLIES:
 		return decode_each(d, c, e, decode_tally);
+	case TAG_CONTAINERS:
+		return decode_each(d, c, e, decode_container);
+	case TAG_PLACES:
+		return decode_each(d, c, e, decode_place);
 	}
 	return 0; /* from a later minor version */
 }

@@ -43,6 +43,8 @@ void profile_free(struct profile *p)
 	vec_deinit(&p->files);
 	vec_deinit(&p->tasks);
 	vec_deinit(&p->cgroups);
+	vec_deinit(&p->containers);
+	vec_deinit(&p->places);
 	vec_deinit(&p->events);
 	vec_deinit(&p->frames);
 	vec_deinit(&p->nodes);
@@ -51,9 +53,12 @@ void profile_free(struct profile *p)
 	vec_deinit(&p->tallies);
 	vec_deinit(&p->changed_files);
 	vec_deinit(&p->changed_cgroups);
+	vec_deinit(&p->changed_containers);
+	vec_deinit(&p->changed_places);
 	vec_deinit(&p->changed_names);
 	hash_index_deinit(&p->task_index);
 	hash_index_deinit(&p->cgroup_index);
+	hash_index_deinit(&p->place_index);
 	hash_index_deinit(&p->frame_index);
 	hash_index_deinit(&p->node_index);
 	hash_index_deinit(&p->sample_index);
@@ -120,9 +125,7 @@ static bool task_equal(const void *context, uint32_t entry, const void *key)
 
 static int intern_task(struct profile *p, const struct sample *sample, uint32_t *ret)
 {
-	struct profile_task task;
-	memset(&task, 0, sizeof task); /* padding too: it is compared and hashed as bytes */
-	task.key = sample->task;
+	struct profile_task task = {.key = sample->task}; /* without gaps: compared as bytes */
 	task.key.unused = 0;
 	size_t length = strnlen(sample->command, sizeof sample->command);
 	int r = strings_add(&p->strings, sample->command, length, &task.command);
@@ -145,7 +148,7 @@ static bool cgroup_equal(const void *context, uint32_t entry, const void *key)
 	return p->cgroups.items[entry].id == *(const uint64_t *)key;
 }
 
-static int intern_cgroup(struct profile *p, uint64_t id, uint32_t *ret)
+int profile_intern_cgroup(struct profile *p, uint64_t id, uint32_t *ret)
 {
 	uint64_t hash = hash_u64(id);
 	*ret = hash_index_find(&p->cgroup_index, hash, cgroup_equal, p, &id);
@@ -327,7 +330,7 @@ int profile_add_sample(struct profile *p, const struct sample *sample)
 	key.event = sample->event;
 	int r = intern_task(p, sample, &key.task);
 	if (r == 0)
-		r = intern_cgroup(p, sample->cgroup, &key.cgroup);
+		r = profile_intern_cgroup(p, sample->cgroup, &key.cgroup);
 	if (r == 0)
 		r = intern_stack(p, sample, &key.stack);
 	if (r == 0)
@@ -351,7 +354,7 @@ void profile_drop_samples(struct profile *p)
 int profile_set_cgroup(struct profile *p, uint64_t id, const char *path)
 {
 	uint32_t number;
-	int r = intern_cgroup(p, id, &number);
+	int r = profile_intern_cgroup(p, id, &number);
 	if (r == 0)
 		r = profile_add_string(p, path, &p->cgroups.items[number].path);
 	return r < 0 ? r : vec_push(&p->changed_cgroups, number);

@@ -3,7 +3,7 @@
  * The profile: what was sampled, counted and named, in memory.
  *
  * Everything that repeats is in a table once and known by its number there: strings, files, tasks,
- * cgroups, events, frames, stacks. Numbers are given in order and never change, so that a recording
+ * cgroups, containers, events, frames, stacks. Numbers are given in order and never change, so that a recording
  * can be written as "what is new since the last second" (profile/writer.h) and read back by appending
  * (profile/reader.h). What is learned later (a file's id, a frame's name) replaces the entry's fields.
  *
@@ -48,11 +48,35 @@ struct profile_file {
 struct profile_task {
 	struct task_key key;
 	uint32_t command; /* string. A thread that renames itself is another entry */
+	uint32_t unused;
 };
 
 struct profile_cgroup {
 	uint64_t id;
 	uint32_t path; /* string, 0 as long as it is not known */
+};
+
+enum profile_container_text {
+	PROFILE_CONTAINER_RUNTIME, /* "podman", "systemd", ... */
+	PROFILE_CONTAINER_ID,
+	PROFILE_CONTAINER_NAME,
+	PROFILE_CONTAINER_IMAGE,
+	PROFILE_CONTAINER_POD,
+	PROFILE_CONTAINER_NAMESPACE, /* of the pod */
+	PROFILE_CONTAINER_ROOTFS,
+	PROFILE_CONTAINER_LAYERS,
+	PROFILE_CONTAINER_N_TEXTS,
+};
+
+struct profile_container {
+	uint32_t text[PROFILE_CONTAINER_N_TEXTS]; /* strings, 0 as long as they are not known */
+};
+
+/* Where a container is seen: its tasks have this cgroup and this mount namespace. */
+struct profile_place {
+	uint64_t mount_namespace;
+	uint32_t cgroup;    /* number */
+	uint32_t container; /* number */
 };
 
 struct profile_event {
@@ -141,6 +165,8 @@ struct profile {
 	VEC(struct profile_file) files;
 	VEC(struct profile_task) tasks;
 	VEC(struct profile_cgroup) cgroups;
+	VEC(struct profile_container) containers;
+	VEC(struct profile_place) places;
 	VEC(struct profile_event) events;
 	VEC(struct profile_frame) frames;
 	VEC(struct profile_node) nodes;
@@ -159,12 +185,15 @@ struct profile {
 	/* What changed behind the tables' ends, for the writer, who empties it. */
 	VEC(uint32_t) changed_files;
 	VEC(uint32_t) changed_cgroups;
+	VEC(uint32_t) changed_containers;
+	VEC(uint32_t) changed_places;
 	VEC(uint32_t) changed_names; /* frames */
 	bool changed_facts;          /* or tallies */
 
 	bool read_only; /* came from a file: no more samples; names, facts and files still may change */
 	struct hash_index task_index;
 	struct hash_index cgroup_index;
+	struct hash_index place_index;
 	struct hash_index frame_index;
 	struct hash_index node_index;
 	struct hash_index sample_index;
@@ -188,6 +217,17 @@ int profile_add_event(struct profile *p, const char *name, const char *unit, uin
 		      uint64_t frequency, uint32_t *ret);
 /* The path of a cgroup; before or after its first sample. */
 int profile_set_cgroup(struct profile *p, uint64_t id, const char *path);
+/* The number of a cgroup, given if it is new. */
+int profile_intern_cgroup(struct profile *p, uint64_t id, uint32_t *ret);
+/* A new entry each time. Texts are by enum profile_container_text; NULL is not known. */
+int profile_add_container(struct profile *p, const char *const *texts, uint32_t *ret);
+/* What became known of a container. -ENOENT. */
+int profile_set_container(struct profile *p, uint32_t container, const char *const *texts);
+/* Whose the tasks of a cgroup (by id) and a mount namespace are; the last word counts. -ENOENT. */
+int profile_set_place(struct profile *p, uint64_t cgroup, uint64_t mount_namespace,
+		      uint32_t container);
+/* The same by numbers, which exist. */
+int profile_put_place(struct profile *p, const struct profile_place *place);
 /* The name of a frame, or the reason. name and module may be NULL. -ENOENT. */
 int profile_set_name(struct profile *p, uint32_t frame, const char *name, const char *module,
 		     uint64_t start, enum mw_reason reason);
@@ -206,6 +246,9 @@ int profile_add_sample(struct profile *p, const struct sample *sample);
 /* Forgets the samples (after they were written). Totals and everything interned stay. */
 void profile_drop_samples(struct profile *p);
 
+/* Whose container a sample is from; NULL if it is none's. */
+const struct profile_container *profile_container_of(const struct profile *p,
+						     const struct profile_sample *sample);
 /* NULL if unknown. */
 const char *profile_fact(const struct profile *p, const char *key);
 /* missing if unknown or no number. */

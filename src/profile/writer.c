@@ -43,6 +43,9 @@ static const char schema[] =
 	"CREATE TABLE task(number INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER,"
 	" start_time INTEGER, exec_count INTEGER, command TEXT);"
 	"CREATE TABLE cgroup(number INTEGER PRIMARY KEY, id INTEGER, path TEXT);"
+	"CREATE TABLE container(number INTEGER PRIMARY KEY, runtime TEXT, id TEXT, name TEXT,"
+	" image TEXT, pod TEXT, namespace TEXT, rootfs TEXT, layers TEXT);"
+	"CREATE TABLE place(cgroup INTEGER, mount_namespace INTEGER, container INTEGER);"
 	"CREATE TABLE tally(kind TEXT, name TEXT, count INTEGER);"
 	"CREATE TABLE function(name TEXT, module TEXT, file INTEGER, reason TEXT,"
 	" samples INTEGER, value INTEGER);"
@@ -263,9 +266,10 @@ static void forget_changes(struct profile_writer *w, const struct codec_mark *wr
 {
 	w->mark = *written;
 	w->mark.changed_files = w->mark.changed_cgroups = w->mark.changed_names = 0;
-	w->mark.samples = 0;
+	w->mark.changed_containers = w->mark.changed_places = w->mark.samples = 0;
 	w->mark.facts = false;
 	w->p->changed_files.n = w->p->changed_cgroups.n = w->p->changed_names.n = 0;
+	w->p->changed_containers.n = w->p->changed_places.n = 0;
 	w->p->changed_facts = false;
 	profile_drop_samples(w->p);
 }
@@ -377,6 +381,32 @@ static int fill_cgroup(struct profile_writer *w, sqlite3_stmt *s, struct mw_erro
 	return r;
 }
 
+static int fill_container(struct profile_writer *w, sqlite3_stmt *s, struct mw_error *e)
+{
+	int r = 0;
+	for (size_t i = 0; i < w->p->containers.n && r == 0; i++) {
+		const struct profile_container *c = &w->p->containers.items[i];
+		bind_number(s, 1, i);
+		for (int k = 0; k < PROFILE_CONTAINER_N_TEXTS; k++)
+			bind_text(s, 2 + k, c->text[k] ? profile_string(w->p, c->text[k]) : NULL);
+		r = sql_step(w, s, e);
+	}
+	return r;
+}
+
+static int fill_place(struct profile_writer *w, sqlite3_stmt *s, struct mw_error *e)
+{
+	int r = 0;
+	for (size_t i = 0; i < w->p->places.n && r == 0; i++) {
+		const struct profile_place *place = &w->p->places.items[i];
+		bind_number(s, 1, place->cgroup);
+		bind_number(s, 2, place->mount_namespace);
+		bind_number(s, 3, place->container);
+		r = sql_step(w, s, e);
+	}
+	return r;
+}
+
 static int fill_tally(struct profile_writer *w, sqlite3_stmt *s, struct mw_error *e)
 {
 	static const char *const kinds[] = {"loss", "skipped", "counter"};
@@ -465,6 +495,8 @@ static const struct table {
 	{"INSERT INTO file VALUES(?,?,?,?,?,?)", fill_file},
 	{"INSERT INTO task VALUES(?,?,?,?,?,?)", fill_task},
 	{"INSERT INTO cgroup VALUES(?,?,?)", fill_cgroup},
+	{"INSERT INTO container VALUES(?,?,?,?,?,?,?,?,?)", fill_container},
+	{"INSERT INTO place VALUES(?,?,?)", fill_place},
 	{"INSERT INTO tally VALUES(?,?,?)", fill_tally},
 	{"INSERT INTO function VALUES(?,?,?,?,?,?)", fill_function},
 };
@@ -502,8 +534,8 @@ int profile_writer_close(struct profile_writer *writer, struct mw_error *e)
 
 int profile_save(const char *path, struct profile *p, struct mw_error *e)
 {
-	struct profile_writer *w;
+	struct profile_writer *w = NULL;
 	p->changed_facts = true;
 	int r = profile_writer_create(path, p, &w, e);
-	return r < 0 ? r : profile_writer_close(w, e);
+	return w ? profile_writer_close(w, e) : r;
 }

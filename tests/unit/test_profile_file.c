@@ -145,7 +145,7 @@ static void the_tables_for_people_are_filled_at_close(void **state)
 	assert_int_equal(sql_number(path, "SELECT count(*) FROM file"), 3);
 	assert_int_equal(sql_number(path, "SELECT count FROM tally WHERE name = 'ring-full'"), 8);
 	assert_int_equal(sql_number(path, "PRAGMA application_id"), 0x6d777066);
-	assert_int_equal(sql_number(path, "PRAGMA user_version"), 1 << 16);
+	assert_int_equal(sql_number(path, "PRAGMA user_version"), 1 << 16 | 1);
 	assert_int_equal(sql_number(path, "SELECT count(*) FROM sqlite_schema WHERE type='index' "
 					  "AND sql IS NOT NULL"), 2);
 	assert_int_equal(sql_number(path, "SELECT count(*) FROM pragma_integrity_check "
@@ -571,7 +571,7 @@ static void a_newer_major_version_is_refused_a_newer_minor_read(void **state)
 	size_t size;
 	_cleanup_free_ uint8_t *data = saved_bytes(&size);
 	data[60 + 1] = 2;
-	refuse(data, size, -ENOTSUP, "profile format 2.0, this program reads 1.x");
+	refuse(data, size, -ENOTSUP, "profile format 2.1, this program reads 1.x");
 	data[60 + 1] = 1;
 	data[60 + 3] = 9;
 	struct profile *p;
