@@ -4,6 +4,7 @@
 #define AGENT_FACTS_H
 
 #include "agent/first_sight.h"
+#include "agent/inferred.h"
 #include "capture/sampler.h"
 #include "profile/profile.h"
 
@@ -17,6 +18,7 @@ void facts_of_end(struct profile *p, const struct sampler_counts *counts, uint64
 void facts_of_files(struct profile *p, const struct first_sight_counts *counts);
 /* CPU time that recording has cost so far, ns: ours, that of the fork server and its children. */
 uint64_t facts_cpu_time(const struct proc *proc, uint32_t server);
+void facts_of_inferred(struct profile *p, const struct inferred_counts *counts);
 /* Our own cost and that of our children, without the command that was recorded. */
 void facts_of_cost(struct profile *p, const struct rusage *command, uint64_t bytes_written);
 

@@ -21,6 +21,7 @@
 #include "store/store.h"
 
 struct first_sight;
+struct pin;
 
 /* The jobs of the fork server that this needs, in this order. */
 extern const struct run_job first_sight_jobs[];
@@ -31,6 +32,8 @@ struct sight_key {
 	struct inode_key inode;
 	struct mw_file_id id; /* MW_FILE_ID_NONE: by inode */
 };
+
+#define FIRST_SIGHT_TICKETS (UINT64_C(1) << 32)
 
 struct first_sight_options {
 	struct profile *profile;
@@ -43,6 +46,8 @@ struct first_sight_options {
 	size_t max_pins; /* files open at once */
 	/* The file could not be opened now: announce it again at its next sample. */
 	void (*forget)(void *data, const struct sight_key *key);
+	/* Tickets from FIRST_SIGHT_TICKETS on are another one's, and so are their results. 0 or -errno. */
+	int (*other_result)(void *data, const struct run_result *result);
 	void *data;
 };
 
@@ -67,6 +72,15 @@ uint32_t first_sight_profile_file(const struct first_sight *f, uint32_t sampler_
 
 /* Whether nothing more will be learned of a file, by the profile's number. */
 bool first_sight_is_finished(const struct first_sight *f, uint32_t profile_file);
+
+/*
+ * What is known of the segments of a file, by the profile's number: 1, 0: not yet, -ENOENT: never
+ * will be, -ENOMEM.
+ */
+int first_sight_segments(struct first_sight *f, uint32_t profile_file, struct meta *ret);
+/* Opens a file again, in the state in which it was seen, by one of its mappings. 0 or -errno. */
+int first_sight_open(struct first_sight *f, uint32_t profile_file, const struct task_key *task,
+		     uint64_t map_start, uint64_t map_end, struct pin *ret);
 
 /* Takes every result that the fork server has. 0 or -errno. */
 int first_sight_take_results(struct first_sight *f);

@@ -90,6 +90,23 @@ static int describe(const struct entry *entry, struct meta *ret)
 	return 0;
 }
 
+int first_sight_segments(struct first_sight *f, uint32_t profile_file, struct meta *ret)
+{
+	if (profile_file >= f->by_file.n || f->by_file.items[profile_file] == NO_ENTRY)
+		return -ENOENT;
+	const struct entry *entry = f->entries.items[f->by_file.items[profile_file]];
+	if (entry->identity) {
+		int r = describe(entry, ret);
+		return r < 0 ? r : 1;
+	}
+	if (entry->state < STATE_DONE)
+		return 0;
+	if (entry->id.kind == MW_FILE_ID_NONE ||
+	    store_lookup(f->o.store, &entry->id, ret, NULL) != 1)
+		return -ENOENT;
+	return 1;
+}
+
 /* ---- the work -------------------------------------------------------------------------------- */
 
 /* Hands an open file to a child that looks who it is. -EAGAIN: later. */
@@ -291,6 +308,12 @@ int first_sight_take_results(struct first_sight *f)
 	struct run_result result;
 	int r;
 	while ((r = run_server_receive(f->o.server, &result)) == 1) {
+		if (result.ticket >= FIRST_SIGHT_TICKETS) {
+			r = f->o.other_result ? f->o.other_result(f->o.data, &result) : 0;
+			if (r < 0)
+				return r;
+			continue;
+		}
 		struct entry *entry = f->entries.items[result.ticket];
 		if (entry->state == STATE_IDENTIFYING) {
 			r = take_identity(f, (uint32_t)result.ticket, &result);

@@ -71,7 +71,9 @@ struct recorder {
 	struct images *images;
 	struct roots *roots;
 	struct areas *areas;
+	struct inferred *inferred;
 	struct undecided *undecided;
+	struct run_job jobs[8];
 	const struct engine *engine;
 	struct naming naming;
 	struct governor governor;
@@ -166,6 +168,12 @@ static void forget_file(void *data, const struct sight_key *key)
 {
 	struct recorder *r = data;
 	sampler_forget_file(r->sampler, &key->inode, &key->id);
+}
+
+static int take_other_result(void *data, const struct run_result *result)
+{
+	struct recorder *r = data;
+	return inferred_take_result(r->inferred, result);
 }
 
 static bool is_file_ready(void *data, uint32_t file)
@@ -321,6 +329,29 @@ static size_t max_pins(void)
 	return MIN(left / 2, 256);
 }
 
+static int open_undecided(struct recorder *r, uint32_t vdso)
+{
+	struct inferred_options about_inferred = {
+		.profile = r->profile,
+		.first_sight = r->first_sight,
+		.images = r->images,
+		.proc = &r->proc,
+		.server = r->server,
+		.job = first_sight_n_jobs,
+		.log = r->o->log,
+	};
+	int result = inferred_new(&about_inferred, &r->inferred);
+	struct undecided_options options = {
+		.areas = r->areas,
+		.images = r->images,
+		.inferred = r->inferred,
+		.vdso = vdso,
+		.decided = on_decided,
+		.data = r,
+	};
+	return result < 0 ? result : undecided_new(&options, &r->undecided);
+}
+
 static int open_first_sight(struct recorder *r, struct mw_error *e)
 {
 	int result = images_new(&r->proc, &r->images);
@@ -338,6 +369,7 @@ static int open_first_sight(struct recorder *r, struct mw_error *e)
 		.log = r->o->log,
 		.max_pins = max_pins(),
 		.forget = forget_file,
+		.other_result = take_other_result,
 		.data = r,
 	};
 	uint32_t vdso = 0;
@@ -347,7 +379,7 @@ static int open_first_sight(struct recorder *r, struct mw_error *e)
 	if (result == 0)
 		result = areas_new(r->profile, r->first_sight, r->images, &r->areas);
 	if (result == 0)
-		result = undecided_new(r->areas, r->images, vdso, on_decided, r, &r->undecided);
+		result = open_undecided(r, vdso);
 	if (result == 0)
 		result = cgroups_new(r->profile, &r->proc, &r->cgroups);
 	return result < 0 ? error_errno(e, result, "first sight") : 0;
@@ -431,11 +463,21 @@ static int choose_engine(struct recorder *r, struct mw_error *e)
 			 r->engine->name);
 }
 
+/* First sight's jobs, and behind them the one of inference. */
+static int start_server(struct recorder *r, struct mw_error *e)
+{
+	if (first_sight_n_jobs >= ARRAY_SIZE(r->jobs))
+		return error_errno(e, -E2BIG, "jobs");
+	memcpy(r->jobs, first_sight_jobs, first_sight_n_jobs * sizeof r->jobs[0]);
+	r->jobs[first_sight_n_jobs] = inferred_job;
+	return run_server_start(r->jobs, first_sight_n_jobs + 1, &r->server, e);
+}
+
 static int set_up(struct recorder *r, struct mw_error *e)
 {
 	int result = choose_engine(r, e);
 	if (result >= 0)
-		result = run_server_start(first_sight_jobs, first_sight_n_jobs, &r->server, e);
+		result = start_server(r, e);
 	if (result >= 0)
 		result = block_signals(r, e);
 	if (result >= 0 && r->o->command)
@@ -468,6 +510,7 @@ static void tear_down(struct recorder *r)
 	first_sight_free(r->first_sight);
 	cgroups_free(r->cgroups);
 	undecided_free(r->undecided);
+	inferred_free(r->inferred);
 	areas_free(r->areas);
 	images_free(r->images);
 	roots_free(r->roots);
@@ -534,6 +577,12 @@ static int each_second(struct recorder *r)
 	return result;
 }
 
+static int decide_more(struct recorder *r)
+{
+	inferred_tick(r->inferred);
+	return undecided_tick(r->undecided);
+}
+
 static int each_tick(struct recorder *r)
 {
 	uint64_t expirations;
@@ -541,7 +590,7 @@ static int each_tick(struct recorder *r)
 		return -errno;
 	uint64_t now = now_ns();
 	first_sight_go_on(r->first_sight);
-	int result = undecided_tick(r->undecided);
+	int result = decide_more(r);
 	if (result < 0)
 		return result;
 	if (r->o->duration && now - r->start >= r->o->duration)
@@ -605,7 +654,8 @@ static int record(struct recorder *r, struct mw_error *e)
 static int finish_work(struct recorder *r, struct mw_error *e)
 {
 	uint64_t deadline = now_ns() + LAST_WORK_NS;
-	while (first_sight_unfinished(r->first_sight) && now_ns() < deadline) {
+	while ((first_sight_unfinished(r->first_sight) || undecided_waiting(r->undecided)) &&
+	       now_ns() < deadline) {
 		struct epoll_event ready[8];
 		if (epoll_wait(r->epoll, ready, ARRAY_SIZE(ready), 100) < 0 && errno != EINTR)
 			return -errno;
@@ -616,8 +666,15 @@ static int finish_work(struct recorder *r, struct mw_error *e)
 		if (first_sight_take_results(r->first_sight) < 0)
 			break;
 		uint64_t expirations;
-		(void)!read(r->timer, &expirations, sizeof expirations);
+		if (read(r->timer, &expirations, sizeof expirations) < 0)
+			continue;
+		int result = decide_more(r);
+		if (result < 0)
+			return result;
 	}
+	int result = undecided_finish(r->undecided);
+	if (result < 0)
+		return result;
 	first_sight_give_up(r->first_sight, MW_REASON_TIMEOUT);
 	return 0;
 }
@@ -627,7 +684,7 @@ static int finish(struct recorder *r, struct mw_error *e)
 	uint64_t duration = now_ns() - r->start;
 	int result = sampler_stop(r->sampler);
 	if (result >= 0)
-		result = undecided_tick(r->undecided);
+		result = decide_more(r);
 	if (result >= 0)
 		result = finish_work(r, e);
 	if (result == -EINTR)
@@ -642,6 +699,8 @@ static int finish(struct recorder *r, struct mw_error *e)
 	facts_of_end(r->profile, &counts, duration, sampler_run_time(r->sampler));
 	struct first_sight_counts files = first_sight_get_counts(r->first_sight);
 	facts_of_files(r->profile, &files);
+	struct inferred_counts inferred = inferred_get_counts(r->inferred);
+	facts_of_inferred(r->profile, &inferred);
 	if (r->governor.lowered)
 		profile_set_tally(r->profile, PROFILE_COUNTER, "rate-lowered", r->governor.lowered);
 	run_server_stop(take_ptr(r->server));

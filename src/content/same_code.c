@@ -41,7 +41,7 @@ static int compare(int memory, int file, const struct same_code_request *r, stru
 
 static int sum_up(int file, uint64_t block, uint32_t *checks, struct mw_error *e)
 {
-	_cleanup_free_ uint64_t *words = calloc(1, SAME_CODE_BLOCK);
+	_cleanup_free_ __u64 *words = calloc(1, SAME_CODE_BLOCK);
 	if (!words)
 		return -ENOMEM;
 	ssize_t n = io_pread(file, words, SAME_CODE_BLOCK, block);

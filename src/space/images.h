@@ -19,7 +19,8 @@ struct images;
 enum image_proof {
 	IMAGE_GONE,   /* the process is gone or another program, and was never seen */
 	IMAGE_SEEN,   /* seen after the sample only, or before it only */
-	IMAGE_PROVED, /* the same before and after; or the program itself, which only an exec replaces */
+	IMAGE_PROGRAM, /* the program itself, seen before the sample: it stays, unless it moves itself */
+	IMAGE_PROVED, /* the same before and after; or the program itself, seen after */
 };
 
 /* Borrows proc. */
