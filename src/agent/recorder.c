@@ -586,8 +586,8 @@ static int decide_more(struct recorder *r)
 static int each_tick(struct recorder *r)
 {
 	uint64_t expirations;
-	if (read(r->timer, &expirations, sizeof expirations) < 0 && errno != EAGAIN)
-		return -errno;
+	if (read(r->timer, &expirations, sizeof expirations) < 0)
+		return errno == EAGAIN ? 0 : -errno; /* it is not time yet */
 	uint64_t now = now_ns();
 	first_sight_go_on(r->first_sight);
 	int result = decide_more(r);

@@ -5,18 +5,18 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #define MAX_FRAMES  512
 #define MAX_WAITING 8192
 
-/* Ticks that a sample may wait for. */
-#define MAX_TICKS   20
+/* A sample waits for this long at most, counted from itself. */
+#define PATIENCE_NS UINT64_C(2000000000)
 
 struct waiting {
 	struct sample sample;
 	struct frame *frames; /* owned */
 	uint32_t *checks;     /* owned */
-	unsigned ticks;
 };
 
 struct undecided {
@@ -203,6 +203,13 @@ int undecided_take(struct undecided *u, const struct sample *sample)
 	return r < 0 ? r : deliver(u, &copy, frames);
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 static bool has_undecided(const struct waiting *w)
 {
 	for (uint32_t i = 0; i < w->sample.n_frames; i++) {
@@ -217,7 +224,8 @@ static int go_on(struct undecided *u, struct waiting *w, uint64_t latest, enum p
 {
 	if (has_undecided(w))
 		images_refresh(u->o.images, &w->sample, latest);
-	int r = decide_all(u, &w->sample, w->frames, ++w->ticks > MAX_TICKS ? LAST_TIME : patience);
+	bool is_over = w->sample.time + PATIENCE_NS < now_ns();
+	int r = decide_all(u, &w->sample, w->frames, is_over ? LAST_TIME : patience);
 	if (r == 0)
 		return 0;
 	if (r > 0)
