@@ -472,9 +472,10 @@ int inferred_take_result(struct inferred *i, const struct run_result *result)
 
 /* ---- the frame ------------------------------------------------------------------------------- */
 
+/* A frame in a file has the short form, unless it was an address when the check was taken. */
 static bool agrees(const struct frame *f, uint32_t check, uint32_t of_file)
 {
-	return check == (f->kind == FRAME_FILE ? code_check_short(of_file) : of_file);
+	return check == of_file || (f->kind == FRAME_FILE && check == code_check_short(of_file));
 }
 
 /* Whether the bytes in the block were the file's, at the look and at the sample. */
