@@ -87,8 +87,16 @@ def intruders(profile, command, *files):
                 print(frame['path'], frame.get('name', ''))
 
 
+def inferred(profile, function):
+    """Of the leaves of this name, how many per cent are marked as inferred; 0 without any."""
+    leaves = [(leaf_of(s), s['count']) for s in profile['samples']]
+    named = [(leaf.get('inferred', False), count) for leaf, count in leaves if leaf.get('name') == function]
+    print(100 * sum(count for marked, count in named if marked) // max(1, sum(count for _, count in named)))
+
+
 def main():
-    questions = (file_id, reasons, count, commands, fact, tally, last_sample, account, intruders)
+    questions = (file_id, reasons, count, commands, fact, tally, last_sample, account, intruders,
+                 inferred)
     name, *arguments = sys.argv[1:]
     question = next(q for q in questions if q.__name__ == name.replace('-', '_'))
     try:
