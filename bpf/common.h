@@ -62,6 +62,16 @@ static __always_inline __u32 stack_room(void)
 	return (n > MAX_FRAMES ? MAX_FRAMES : n) * 8;
 }
 
+/*
+ * A size that the verifier can see to be at most a limit. The compiler may know that it is, and would
+ * leave the comparison out; then the verifiers before 6.4, who follow less, do not know.
+ */
+static __always_inline __u64 bounded(__u64 size, __u64 limit)
+{
+	barrier_var(size);
+	return size > limit ? limit : size;
+}
+
 /* What bpf_get_stack returned, as a number of addresses. BPF has no signed division. */
 static __always_inline __u32 n_addresses(long size)
 {
@@ -160,7 +170,7 @@ static __always_inline void write_sample(struct sample_record *r)
 	__u32 n = r->n_kernel;
 	if (n > MAX_FRAMES)
 		n = MAX_FRAMES;
-	__u64 size = sizeof *r - sizeof r->kernel + n * 8;
+	__u64 size = bounded(sizeof *r - sizeof r->kernel + n * 8, sizeof *r);
 	r->header.size = size;
 	count(bpf_ringbuf_output(&ring, r, size, wake_up()) < 0 ? COUNT_RING_FULL : COUNT_SAMPLES);
 }

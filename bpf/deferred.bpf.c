@@ -493,7 +493,7 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 	struct user_record *r = &p->record;
 	if (n > MAX_FRAMES + 1)
 		n = MAX_FRAMES + 1;
-	__u64 size = sizeof *r - sizeof r->frames + n * sizeof r->frames[0];
+	__u64 size = bounded(sizeof *r - sizeof r->frames + n * sizeof r->frames[0], sizeof *r);
 	r->header.type = RECORD_USER;
 	r->header.size = size;
 	r->n_frames = n;

@@ -106,8 +106,10 @@ static __always_inline void convert(struct stack *s, __u32 i, struct sample_reco
 
 static __always_inline void add_reason_frame(struct user_record *r, __u32 n, __u8 reason)
 {
-	if (n > MAX_FRAMES)
-		return;
+	/* By a mask: verifiers before 6.4 follow ways that are none, on which a comparison says
+	 * nothing. MAX_FRAMES is one less than a power of two. */
+	barrier_var(n);
+	n &= MAX_FRAMES;
 	r->frames[n].value = 0;
 	r->frames[n].file = FILE_NONE;
 	r->frames[n].kind = USER_FRAME_RAW;
@@ -127,7 +129,7 @@ static __always_inline void write_user_part(struct stack *s, struct sample_recor
 	n = r->n_frames;
 	if (n > MAX_FRAMES + 1)
 		n = MAX_FRAMES + 1;
-	__u64 size = sizeof *r - sizeof r->frames + n * sizeof r->frames[0];
+	__u64 size = bounded(sizeof *r - sizeof r->frames + n * sizeof r->frames[0], sizeof *r);
 	r->header.type = RECORD_USER;
 	r->header.size = size;
 	r->ticket = sample->ticket;

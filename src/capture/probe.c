@@ -102,6 +102,8 @@ static int ignore_file(void *data, const struct file_sighting *sighting)
 static int probe_engine(const struct engine *engine, const struct log *log, char *detail,
 			size_t size)
 {
+	if (!engine->is_offered())
+		return found(-ENOSYS, detail, size, "this kernel lacks what it is built on");
 	const struct event event = {.frequency = 1};
 	struct sampler_options options = {.size = sizeof options, .engine = engine,
 					  .events = &event, .n_events = 1, .callers = true,

@@ -151,12 +151,15 @@ static _Thread_local const struct log *loading_for;
 
 static int on_libbpf_message(enum libbpf_print_level level, const char *format, va_list args)
 {
-	char line[1024];
-	if (!log_wanted(loading_for) || level == LIBBPF_DEBUG)
+	_cleanup_free_ char *text = NULL;
+	if (!log_wanted(loading_for) || level == LIBBPF_DEBUG || vasprintf(&text, format, args) < 0)
 		return 0;
-	vsnprintf(line, sizeof line, format, args);
-	line[strcspn(line, "\n")] = '\0';
-	log_debug(loading_for, "%s", line);
+	/* What the verifier has to say comes as one message of many lines. */
+	char *rest = text;
+	for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+		if (*line)
+			log_debug(loading_for, "%s", line);
+	}
 	return 0;
 }
 

@@ -61,6 +61,12 @@ it_tells_programs_apart_that_are_written_over_each_other() {
 	names_all && judge --command burn_other --samples "$(expected 1)" --leaf '^other_'
 }
 
+it_tells_programs_apart_that_are_written_over_each_other_with_their_time_set_back() {
+	watch sh -c "for i in 1 2 3 4 5 6; do cat $PROGRAMS/right.noid >prog; chmod +x prog; touch -d @1000000000 prog; ./prog 0.1
+		cat $PROGRAMS/other.noid >prog; touch -d @1000000000 prog; ./prog 0.1; done"
+	names_all && judge --command burn_other --samples "$(expected 1)" --leaf '^other_'
+}
+
 # The same head, the same tail and the same size: all that a hash of both ends would see.
 it_tells_programs_apart_that_differ_only_in_the_middle() {
 	local side
