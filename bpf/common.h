@@ -7,6 +7,7 @@
 #ifndef BPF_COMMON_H
 #define BPF_COMMON_H
 
+#include "code_check.h"
 #include "kernel.h"
 #include "records.h"
 
@@ -105,6 +106,25 @@ static __always_inline __u64 mount_namespace_id(struct task_struct *task)
 		return BPF_CORE_READ(ns, ns.ns_id);
 	struct mnt_namespace___6_17 *old = (void *)ns;
 	return bpf_core_field_exists(old->seq) ? BPF_CORE_READ(old, seq) : 0;
+}
+
+struct code_line {
+	__u64 words[CODE_LINE_WORDS];
+};
+
+/*
+ * The check of the code at an address of the current task; 0 if it is not in memory now. Of a caller
+ * it is the line that holds the call.
+ */
+__noinline int line_check(struct code_line *line, __u64 address, __u32 is_leaf)
+{
+	if (!line)
+		return 0;
+	address -= !is_leaf;
+	address &= ~(CODE_LINE_SIZE - 1ULL);
+	if (bpf_probe_read_user(line, sizeof *line, (void *)address) < 0)
+		return 0;
+	return code_check(line->words);
 }
 
 /* ---- whom to sample ------------------------------------------------------------------------- */

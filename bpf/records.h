@@ -68,10 +68,10 @@ enum user_frame_kind {
 
 struct user_frame {
 	__u64 value;
-	__u32 file;
+	__u32 file; /* of code without a file, and of addresses that are not decided: code_check() */
 	__u8 kind;
 	__u8 reason;
-	__u16 unused;
+	__u16 check; /* of a file that is only memory: code_check_short() */
 };
 
 struct user_record {

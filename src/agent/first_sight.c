@@ -88,6 +88,27 @@ bool first_sight_is_finished(const struct first_sight *f, uint32_t profile_file)
 	return f->entries.items[f->by_file.items[profile_file]]->state >= STATE_DONE;
 }
 
+int first_sight_open(struct first_sight *f, uint32_t profile_file, const struct task_key *task,
+		     uint64_t map_start, uint64_t map_end, struct pin *ret)
+{
+	if (profile_file >= f->by_file.n || f->by_file.items[profile_file] == NO_ENTRY)
+		return -ENOENT;
+	const struct entry *entry = f->entries.items[f->by_file.items[profile_file]];
+	struct finder_context context = {.proc = f->o.proc, .log = f->o.log};
+	struct file_request request = {
+		.pid = task->pid,
+		.tid = task->tid,
+		.start_time = task->start_time,
+		.map_start = map_start,
+		.map_end = map_end,
+		.name = "",
+	};
+	enum mw_reason reason;
+	int r = mapped_file_ask(f->o.proc, &request);
+	request.key = entry->key.inode; /* as it was first seen: the bytes are the same if it is proved */
+	return r < 0 ? r : pin_open(&context, &request, ret, &reason);
+}
+
 /* ---- ends ------------------------------------------------------------------------------------ */
 
 void entry_tell_profile(struct first_sight *f, const struct entry *entry, enum mw_reason reason)

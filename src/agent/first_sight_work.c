@@ -90,6 +90,23 @@ static int describe(const struct entry *entry, struct meta *ret)
 	return 0;
 }
 
+int first_sight_segments(struct first_sight *f, uint32_t profile_file, struct meta *ret)
+{
+	if (profile_file >= f->by_file.n || f->by_file.items[profile_file] == NO_ENTRY)
+		return -ENOENT;
+	const struct entry *entry = f->entries.items[f->by_file.items[profile_file]];
+	if (entry->identity) {
+		int r = describe(entry, ret);
+		return r < 0 ? r : 1;
+	}
+	if (entry->state < STATE_DONE)
+		return 0;
+	if (entry->id.kind == MW_FILE_ID_NONE ||
+	    store_lookup(f->o.store, &entry->id, ret, NULL) != 1)
+		return -ENOENT;
+	return 1;
+}
+
 /* ---- the work -------------------------------------------------------------------------------- */
 
 /* Hands an open file to a child that looks who it is. -EAGAIN: later. */

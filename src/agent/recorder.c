@@ -80,7 +80,9 @@ struct recorder {
 	struct images *images;
 	struct roots *roots;
 	struct areas *areas;
+	struct inferred *inferred;
 	struct undecided *undecided;
+	struct run_job jobs[8];
 	const struct engine *engine;
 	struct naming naming;
 	struct governor governor;
@@ -370,6 +372,29 @@ static size_t max_pins(void)
 	return MIN(left / 2, 256);
 }
 
+static int open_undecided(struct recorder *r, uint32_t vdso)
+{
+	struct inferred_options about_inferred = {
+		.profile = r->profile,
+		.first_sight = r->first_sight,
+		.images = r->images,
+		.proc = &r->proc,
+		.server = r->server,
+		.job = first_sight_n_jobs,
+		.log = r->o->log,
+	};
+	int result = inferred_new(&about_inferred, &r->inferred);
+	struct undecided_options options = {
+		.areas = r->areas,
+		.images = r->images,
+		.inferred = r->inferred,
+		.vdso = vdso,
+		.decided = on_decided,
+		.data = r,
+	};
+	return result < 0 ? result : undecided_new(&options, &r->undecided);
+}
+
 static int open_first_sight(struct recorder *r, struct mw_error *e)
 {
 	int result = images_new(&r->proc, &r->images);
@@ -396,7 +421,7 @@ static int open_first_sight(struct recorder *r, struct mw_error *e)
 	if (result == 0)
 		result = areas_new(r->profile, r->first_sight, r->images, &r->areas);
 	if (result == 0)
-		result = undecided_new(r->areas, r->images, vdso, on_decided, r, &r->undecided);
+		result = open_undecided(r, vdso);
 	return result < 0 ? error_errno(e, result, "first sight") : 0;
 }
 
@@ -506,6 +531,16 @@ static int choose_engine(struct recorder *r, struct mw_error *e)
 			 r->engine->name);
 }
 
+/* First sight's jobs, and behind them the one of inference. */
+static int start_server(struct recorder *r, struct mw_error *e)
+{
+	if (first_sight_n_jobs >= ARRAY_SIZE(r->jobs))
+		return error_errno(e, -E2BIG, "jobs");
+	memcpy(r->jobs, first_sight_jobs, first_sight_n_jobs * sizeof r->jobs[0]);
+	r->jobs[first_sight_n_jobs] = inferred_job;
+	return run_server_start(r->jobs, first_sight_n_jobs + 1, &r->server, e);
+}
+
 static int set_up(struct recorder *r, struct mw_error *e)
 {
 	int result = choose_engine(r, e);
@@ -551,6 +586,7 @@ static void tear_down(struct recorder *r)
 	places_free(r->places);
 	free(r->cgroups);
 	undecided_free(r->undecided);
+	inferred_free(r->inferred);
 	areas_free(r->areas);
 	images_free(r->images);
 	roots_free(r->roots);
@@ -618,14 +654,20 @@ static int each_second(struct recorder *r)
 	return result;
 }
 
+static int decide_more(struct recorder *r)
+{
+	inferred_tick(r->inferred);
+	return undecided_tick(r->undecided);
+}
+
 static int each_tick(struct recorder *r)
 {
 	uint64_t expirations;
-	if (read(r->timer, &expirations, sizeof expirations) < 0 && errno != EAGAIN)
-		return -errno;
+	if (read(r->timer, &expirations, sizeof expirations) < 0)
+		return errno == EAGAIN ? 0 : -errno; /* it is not time yet */
 	uint64_t now = now_ns();
 	first_sight_go_on(r->first_sight);
-	int result = undecided_tick(r->undecided);
+	int result = decide_more(r);
 	if (result >= 0)
 		result = places_go_on(r->places);
 	if (result >= 0 && r->held)
@@ -661,13 +703,22 @@ static void take_orders(struct recorder *r)
 	}
 }
 
+/* Tickets tell whose job it was. */
+static int take_result(struct recorder *r, const struct run_result *got)
+{
+	if (got->ticket & PLACES_TICKET)
+		return places_take_result(r->places, got);
+	if (got->ticket >= FIRST_SIGHT_TICKETS)
+		return inferred_take_result(r->inferred, got);
+	return first_sight_take_result(r->first_sight, got);
+}
+
 static int take_results(struct recorder *r)
 {
 	struct run_result got;
 	int result;
 	while ((result = run_server_receive(r->server, &got)) == 1) {
-		result = got.ticket & PLACES_TICKET ? places_take_result(r->places, &got)
-						    : first_sight_take_result(r->first_sight, &got);
+		result = take_result(r, &got);
 		if (result < 0)
 			return result;
 	}
@@ -720,7 +771,8 @@ static int record(struct recorder *r, struct mw_error *e)
 static int finish_work(struct recorder *r, struct mw_error *e)
 {
 	uint64_t deadline = now_ns() + LAST_WORK_NS;
-	while ((first_sight_unfinished(r->first_sight) || places_unfinished(r->places)) &&
+	while ((first_sight_unfinished(r->first_sight) || undecided_waiting(r->undecided) ||
+		places_unfinished(r->places)) &&
 	       now_ns() < deadline) {
 		struct epoll_event ready[8];
 		if (epoll_wait(r->epoll, ready, ARRAY_SIZE(ready), 100) < 0 && errno != EINTR)
@@ -732,8 +784,15 @@ static int finish_work(struct recorder *r, struct mw_error *e)
 		if (take_results(r) < 0)
 			break;
 		uint64_t expirations;
-		(void)!read(r->timer, &expirations, sizeof expirations);
+		if (read(r->timer, &expirations, sizeof expirations) < 0)
+			continue;
+		int result = decide_more(r);
+		if (result < 0)
+			return result;
 	}
+	int result = undecided_finish(r->undecided);
+	if (result < 0)
+		return result;
 	first_sight_give_up(r->first_sight, MW_REASON_TIMEOUT);
 	places_give_up(r->places);
 	return r->held ? held_go_on(r->held) : 0;
@@ -764,7 +823,7 @@ static int finish(struct recorder *r, struct mw_error *e)
 	uint64_t duration = now_ns() - r->start;
 	int result = sampler_stop(r->sampler);
 	if (result >= 0)
-		result = undecided_tick(r->undecided);
+		result = decide_more(r);
 	if (result >= 0)
 		result = finish_work(r, e);
 	if (result == -EINTR)
@@ -783,6 +842,8 @@ static int finish(struct recorder *r, struct mw_error *e)
 	struct held_counts held = r->held ? held_get_counts(r->held) : (struct held_counts){};
 	facts_of_places(r->profile, &places, r->other_places + held.other, held.lost);
 	say_if_nothing_matched(r);
+	struct inferred_counts inferred = inferred_get_counts(r->inferred);
+	facts_of_inferred(r->profile, &inferred);
 	if (r->governor.lowered)
 		profile_set_tally(r->profile, PROFILE_COUNTER, "rate-lowered", r->governor.lowered);
 	run_server_stop(take_ptr(r->server));

@@ -115,9 +115,16 @@ def rootfs(profile, name):
             print(c.get('rootfs', '-'), c.get('layers', '-'))
 
 
+def inferred(profile, function):
+    """Of the leaves of this name, how many per cent are marked as inferred; 0 without any."""
+    found = [(leaf_of(s), s['count']) for s in profile['samples']]
+    named = [(leaf.get('inferred', False), n) for leaf, n in found if leaf.get('name') == function]
+    print(100 * sum(n for marked, n in named if marked) // max(1, sum(n for _, n in named)))
+
+
 def main():
     questions = (containers, rootfs, file_id, reasons, leaves, count, commands, fact, tally, last_sample, account,
-                 intruders)
+                 intruders, inferred)
     name, *arguments = sys.argv[1:]
     question = next(q for q in questions if q.__name__ == name.replace('-', '_'))
     try:
