@@ -82,7 +82,6 @@ struct recorder {
 	struct areas *areas;
 	struct inferred *inferred;
 	struct undecided *undecided;
-	struct run_job jobs[8];
 	const struct engine *engine;
 	struct naming naming;
 	struct governor governor;
@@ -380,7 +379,7 @@ static int open_undecided(struct recorder *r, uint32_t vdso)
 		.images = r->images,
 		.proc = &r->proc,
 		.server = r->server,
-		.job = first_sight_n_jobs,
+		.job = first_sight_n_jobs + 1,
 		.log = r->o->log,
 	};
 	int result = inferred_new(&about_inferred, &r->inferred);
@@ -442,14 +441,6 @@ static int open_places(struct recorder *r, struct mw_error *e)
 	if (result == 0 && r->o->n_containers)
 		result = held_new(r->places, add_sample, r, &r->held);
 	return result < 0 ? error_errno(e, result, "places") : 0;
-}
-
-static int start_server(struct recorder *r, struct mw_error *e)
-{
-	size_t n = first_sight_n_jobs;
-	memcpy(r->jobs, first_sight_jobs, n * sizeof r->jobs[0]);
-	r->jobs[n] = places_job;
-	return run_server_start(r->jobs, n + 1, &r->server, e);
 }
 
 /* Worth having: without it, a program that lives for a moment may be gone before it is opened. */
@@ -531,14 +522,16 @@ static int choose_engine(struct recorder *r, struct mw_error *e)
 			 r->engine->name);
 }
 
-/* First sight's jobs, and behind them the one of inference. */
+/* First sight's jobs are numbered from 0 on, the others' numbers are behind them. */
 static int start_server(struct recorder *r, struct mw_error *e)
 {
-	if (first_sight_n_jobs >= ARRAY_SIZE(r->jobs))
+	size_t n = first_sight_n_jobs;
+	if (n + 2 > ARRAY_SIZE(r->jobs))
 		return error_errno(e, -E2BIG, "jobs");
-	memcpy(r->jobs, first_sight_jobs, first_sight_n_jobs * sizeof r->jobs[0]);
-	r->jobs[first_sight_n_jobs] = inferred_job;
-	return run_server_start(r->jobs, first_sight_n_jobs + 1, &r->server, e);
+	memcpy(r->jobs, first_sight_jobs, n * sizeof r->jobs[0]);
+	r->jobs[n] = places_job;
+	r->jobs[n + 1] = inferred_job;
+	return run_server_start(r->jobs, n + 2, &r->server, e);
 }
 
 static int set_up(struct recorder *r, struct mw_error *e)
