@@ -26,7 +26,8 @@ run: build
 check: packages
 	@tools/check.py
 
-check-long: packages
+check-long:
+	@tools/packages.sh packages.txt packages-long.txt
 	@tools/check.py --long
 
 asan: packages

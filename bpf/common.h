@@ -7,6 +7,7 @@
 #ifndef BPF_COMMON_H
 #define BPF_COMMON_H
 
+#include "code_check.h"
 #include "kernel.h"
 #include "records.h"
 
@@ -61,6 +62,16 @@ static __always_inline __u32 stack_room(void)
 	return (n > MAX_FRAMES ? MAX_FRAMES : n) * 8;
 }
 
+/*
+ * A size that the verifier can see to be at most a limit. The compiler may know that it is, and would
+ * leave the comparison out; then the verifiers before 6.4, who follow less, do not know.
+ */
+static __always_inline __u64 bounded(__u64 size, __u64 limit)
+{
+	barrier_var(size);
+	return size > limit ? limit : size;
+}
+
 /* What bpf_get_stack returned, as a number of addresses. BPF has no signed division. */
 static __always_inline __u32 n_addresses(long size)
 {
@@ -95,6 +106,25 @@ static __always_inline __u64 mount_namespace_id(struct task_struct *task)
 		return BPF_CORE_READ(ns, ns.ns_id);
 	struct mnt_namespace___6_17 *old = (void *)ns;
 	return bpf_core_field_exists(old->seq) ? BPF_CORE_READ(old, seq) : 0;
+}
+
+struct code_line {
+	__u64 words[CODE_LINE_WORDS];
+};
+
+/*
+ * The check of the code at an address of the current task; 0 if it is not in memory now. Of a caller
+ * it is the line that holds the call.
+ */
+__noinline int line_check(struct code_line *line, __u64 address, __u32 is_leaf)
+{
+	if (!line)
+		return 0;
+	address -= !is_leaf;
+	address &= ~(CODE_LINE_SIZE - 1ULL);
+	if (bpf_probe_read_user(line, sizeof *line, (void *)address) < 0)
+		return 0;
+	return code_check(line->words);
 }
 
 /* ---- whom to sample ------------------------------------------------------------------------- */
@@ -168,7 +198,7 @@ static __always_inline void write_sample(struct sample_record *r)
 	__u32 n = r->n_kernel;
 	if (n > MAX_FRAMES)
 		n = MAX_FRAMES;
-	__u64 size = sizeof *r - sizeof r->kernel + n * 8;
+	__u64 size = bounded(sizeof *r - sizeof r->kernel + n * 8, sizeof *r);
 	r->header.size = size;
 	count(bpf_ringbuf_output(&ring, r, size, wake_up()) < 0 ? COUNT_RING_FULL : COUNT_SAMPLES);
 }

@@ -34,11 +34,12 @@ struct area {
 	__u64 end;
 	__u64 file_offset; /* of start */
 	struct file_key key;
-	__u64 name; /* kernel pointer to the last component, valid while the mapping is */
+	__u64 dentry; /* kernel pointer, valid while the mapping is */
 	__u64 flags;
 	__u64 magic; /* of the file system */
 	__u32 lock_sequence;
-	__u32 kind; /* enum area_kind */
+	__u16 kind; /* enum area_kind */
+	__u16 is_memory; /* a file that is only memory: memfd, shared anonymous memory, huge pages */
 };
 
 enum area_kind {
@@ -56,6 +57,7 @@ struct walk {
 	__u32 sequence;      /* of the address space at the sample */
 	__u32 sequence_now;
 	struct user_frame frame;
+	struct code_line line;
 };
 
 /* A user part that was asked for: what the sample must remember, and room to build the record. */
@@ -132,6 +134,8 @@ static __always_inline void read_key(struct inode *inode, struct file_key *key)
 	key->size = BPF_CORE_READ(inode, i_size);
 	key->generation = BPF_CORE_READ(inode, i_generation);
 	key->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	key->links = BPF_CORE_READ(inode, i_nlink);
+	key->unused = 0;
 	key->subvolume = subvolume_of(inode);
 	read_times(inode, key);
 }
@@ -145,9 +149,11 @@ __noinline int read_file(__u64 file_address, struct area *area)
 	struct file *file = (void *)file_address;
 	if (!area)
 		return AREA_NONE;
-	area->name = (__u64)BPF_CORE_READ(file, f_path.dentry, d_name.name);
+	area->dentry = (__u64)BPF_CORE_READ(file, f_path.dentry);
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
 	area->magic = BPF_CORE_READ(inode, i_sb, s_magic);
+	area->is_memory = (area->magic == TMPFS_MAGIC || area->magic == HUGETLBFS_MAGIC) &&
+			  BPF_CORE_READ(inode, i_nlink) == 0;
 	read_key(inode, &area->key);
 	return AREA_FILE;
 }
@@ -218,6 +224,38 @@ __noinline int find_area(__u64 address, __u32 tries, struct area *ret)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+struct path_walk {
+	struct file_record *record;
+	struct dentry *dentry;
+	__u32 size;
+};
+
+/* One component, and on to the directory it is in; the file system's root is its own parent. */
+static long add_component(__u64 i, struct path_walk *w)
+{
+	struct dentry *dentry = w->dentry;
+	struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
+	__u32 at = w->size;
+	if (!parent || parent == dentry || at > FILE_PATH_MAX - FILE_NAME_MAX)
+		return 1;
+	long n = bpf_probe_read_kernel_str(w->record->path + at, FILE_NAME_MAX,
+					   BPF_CORE_READ(dentry, d_name.name));
+	if (n <= 0)
+		return 1;
+	w->size = at + n;
+	w->dentry = parent;
+	return 0;
+}
+
+static __always_inline void add_root(struct file_record *r)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct inode *root = BPF_CORE_READ(task, fs, root.dentry, d_inode);
+	r->mount_namespace = mount_namespace_id(task);
+	r->root_inode = BPF_CORE_READ(root, i_ino);
+	r->root_device = BPF_CORE_READ(root, i_sb, s_dev);
+}
+
 static __always_inline void announce_file(struct area *area, __u32 number, __u64 start_time)
 {
 	struct file_record *r = bpf_ringbuf_reserve(&ring, sizeof *r, 0);
@@ -228,18 +266,21 @@ static __always_inline void announce_file(struct area *area, __u32 number, __u64
 		return;
 	}
 	__u64 id = bpf_get_current_pid_tgid();
-	__builtin_memset(r, 0, sizeof *r);
 	r->header.type = RECORD_FILE;
 	r->header.size = sizeof *r;
 	r->number = number;
 	r->pid = id >> 32;
 	r->tid = (__u32)id;
+	r->unused = 0;
 	r->start_time = start_time;
 	r->map_start = area->start;
 	r->map_end = area->end;
 	r->magic = area->magic;
 	r->key = area->key;
-	bpf_probe_read_kernel_str(r->name, sizeof r->name, (void *)area->name);
+	add_root(r);
+	struct path_walk walk = {.record = r, .dentry = (void *)area->dentry};
+	bpf_loop(FILE_PATH_DEPTH, add_component, &walk, 0);
+	r->path_size = walk.size;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 }
 
@@ -270,13 +311,15 @@ __noinline int file_number(struct area *area, __u64 start_time)
 
 /* ---- the user part, in task work ------------------------------------------------------------- */
 
-static __always_inline void set_file_frame(struct user_frame *frame, struct area *area,
-					   __u64 address, __u64 start_time)
+static __always_inline void set_file_frame(struct walk *w, struct area *area, __u64 address,
+					   __u32 is_leaf)
 {
+	struct user_frame *frame = &w->frame;
 	frame->value = address - area->start + area->file_offset;
 	frame->kind = USER_FRAME_FILE;
-	frame->file = file_number(area, start_time);
+	frame->file = file_number(area, w->start_time);
 	frame->reason = frame->file == FILE_NONE ? REASON_EVICTED : 0;
+	frame->check = area->is_memory ? code_check_short(line_check(&w->line, address, is_leaf)) : 0;
 }
 
 static __always_inline void set_address_frame(struct user_frame *frame, __u8 kind, __u64 address,
@@ -286,6 +329,13 @@ static __always_inline void set_address_frame(struct user_frame *frame, __u8 kin
 	frame->kind = kind;
 	frame->file = FILE_NONE;
 	frame->reason = reason;
+	frame->check = 0;
+}
+
+static __always_inline void set_code_frame(struct walk *w, __u64 address, __u32 is_leaf)
+{
+	set_address_frame(&w->frame, USER_FRAME_CODE, address, 0);
+	w->frame.file = line_check(&w->line, address, is_leaf);
 }
 
 /* Nothing at all changed since the sample. */
@@ -314,9 +364,9 @@ static __always_inline int convert_sampled_leaf(struct walk *w, __u64 address)
 		return STEP_END;
 	}
 	if (w->leaf.kind == AREA_ANONYMOUS)
-		set_address_frame(&w->frame, USER_FRAME_CODE, address, 0);
+		set_code_frame(w, address, true);
 	else
-		set_file_frame(&w->frame, &w->leaf, address, w->start_time);
+		set_file_frame(w, &w->leaf, address, true);
 	return STEP_ON;
 }
 
@@ -360,9 +410,9 @@ __noinline int convert(struct walk *w, __u64 address, __u32 is_leaf)
 	if (!proved)
 		set_address_frame(&w->frame, USER_FRAME_RAW, address, REASON_RACED);
 	else if (area->kind == AREA_ANONYMOUS)
-		set_address_frame(&w->frame, USER_FRAME_CODE, address, 0);
+		set_code_frame(w, address, is_leaf);
 	else
-		set_file_frame(&w->frame, area, address, w->start_time);
+		set_file_frame(w, area, address, is_leaf);
 	return STEP_ON;
 }
 
@@ -445,7 +495,7 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 	struct user_record *r = &p->record;
 	if (n > MAX_FRAMES + 1)
 		n = MAX_FRAMES + 1;
-	__u64 size = sizeof *r - sizeof r->frames + n * sizeof r->frames[0];
+	__u64 size = bounded(sizeof *r - sizeof r->frames + n * sizeof r->frames[0], sizeof *r);
 	r->header.type = RECORD_USER;
 	r->header.size = size;
 	r->n_frames = n;

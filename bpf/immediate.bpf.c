@@ -31,6 +31,7 @@ __u32 next_file = FILE_FIRST;
 struct stack {
 	__u64 addresses[MAX_FRAMES];
 	struct bpf_stack_build_id ids[MAX_FRAMES];
+	struct code_line line;
 	struct user_record record;
 };
 
@@ -87,11 +88,11 @@ static __always_inline void convert(struct stack *s, __u32 i, struct sample_reco
 {
 	struct bpf_stack_build_id *from = &s->ids[i];
 	struct user_frame *frame = &s->record.frames[i];
-	frame->unused = 0;
+	frame->check = 0;
 	if (from->status != BPF_STACK_BUILD_ID_VALID) {
 		frame->value = s->addresses[i];
 		frame->kind = USER_FRAME_RAW; /* without a reason: user space finds out */
-		frame->file = FILE_NONE;
+		frame->file = line_check(&s->line, s->addresses[i], i == 0);
 		frame->reason = 0;
 		return;
 	}
@@ -105,13 +106,15 @@ static __always_inline void convert(struct stack *s, __u32 i, struct sample_reco
 
 static __always_inline void add_reason_frame(struct user_record *r, __u32 n, __u8 reason)
 {
-	if (n > MAX_FRAMES)
-		return;
+	/* By a mask: verifiers before 6.4 follow ways that are none, on which a comparison says
+	 * nothing. MAX_FRAMES is one less than a power of two. */
+	barrier_var(n);
+	n &= MAX_FRAMES;
 	r->frames[n].value = 0;
 	r->frames[n].file = FILE_NONE;
 	r->frames[n].kind = USER_FRAME_RAW;
 	r->frames[n].reason = reason;
-	r->frames[n].unused = 0;
+	r->frames[n].check = 0;
 	r->n_frames = n + 1;
 }
 
@@ -126,7 +129,7 @@ static __always_inline void write_user_part(struct stack *s, struct sample_recor
 	n = r->n_frames;
 	if (n > MAX_FRAMES + 1)
 		n = MAX_FRAMES + 1;
-	__u64 size = sizeof *r - sizeof r->frames + n * sizeof r->frames[0];
+	__u64 size = bounded(sizeof *r - sizeof r->frames + n * sizeof r->frames[0], sizeof *r);
 	r->header.type = RECORD_USER;
 	r->header.size = size;
 	r->ticket = sample->ticket;

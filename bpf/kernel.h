@@ -23,10 +23,16 @@ struct qstr {
 
 struct dentry {
 	struct qstr d_name;
+	struct dentry *d_parent;
+	struct inode *d_inode;
 };
 
 struct path {
 	struct dentry *dentry;
+};
+
+struct fs_struct {
+	struct path root;
 };
 
 struct super_block {
@@ -43,6 +49,7 @@ struct inode {
 	__u32 i_mtime_nsec;
 	__u32 i_ctime_nsec;
 	__u32 i_generation;
+	unsigned int i_nlink;
 };
 
 struct timespec64 {
@@ -137,6 +144,7 @@ struct task_struct {
 	__u64 self_exec_id;
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
+	struct fs_struct *fs;
 	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
 	char comm[16];
@@ -154,5 +162,7 @@ typedef int (*task_work_fn)(struct bpf_map *map, void *key, void *value);
 #define VM_EXEC           0x4UL
 #define PF_KTHREAD        0x00200000U
 #define BTRFS_SUPER_MAGIC 0x9123683EUL
+#define TMPFS_MAGIC       0x01021994UL
+#define HUGETLBFS_MAGIC   0x958458F6UL
 
 #endif

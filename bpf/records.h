@@ -68,10 +68,10 @@ enum user_frame_kind {
 
 struct user_frame {
 	__u64 value;
-	__u32 file;
+	__u32 file; /* of code without a file, and of addresses that are not decided: code_check() */
 	__u8 kind;
 	__u8 reason;
-	__u16 unused;
+	__u16 check; /* of a file that is only memory: code_check_short() */
 };
 
 struct user_record {
@@ -93,9 +93,17 @@ struct file_key {
 	__u32 mtime_nsec;
 	__u32 generation;
 	__u32 device;
+	__u32 links;
+	__u32 unused;
 };
 
-#define FILE_NAME_MAX 128
+/*
+ * The path of a file inside its file system, last component first, each ending in NUL; for people, and
+ * for finding the file in a root that is still at hand. Cut at either bound.
+ */
+#define FILE_PATH_DEPTH 32
+#define FILE_PATH_MAX	1024
+#define FILE_NAME_MAX	256 /* of one component, with its NUL */
 
 struct file_record {
 	struct record_header header;
@@ -107,8 +115,12 @@ struct file_record {
 	__u64 start_time; /* of the thread group that was seen with it */
 	__u64 map_start;  /* the mapping it was seen through */
 	__u64 map_end;
+	__u64 mount_namespace; /* of the task */
+	__u64 root_inode;      /* its root directory */
+	__u32 root_device;
+	__u32 path_size; /* bytes used of path */
 	struct file_key key;
-	char name[FILE_NAME_MAX]; /* last component, for people */
+	char path[FILE_PATH_MAX];
 };
 
 #define BUILD_ID_SIZE 20 /* of the kernel: longer ones are cut, shorter ones padded with zeros */

@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Installs those packages of packages.txt that are missing, and does nothing if none is.
+# usage: packages.sh [LIST...]. Installs those packages of the lists (packages.txt) that are missing, and
+# does nothing if none is.
 set -eu
 cd "$(dirname "$0")/.."
 
 command -v dpkg-query >/dev/null || exit 0 # not Debian: whoever builds has seen to it
 
-wanted=$(sed 's/#.*//' packages.txt | xargs)
+[ $# -gt 0 ] || set -- packages.txt
+wanted=$(sed 's/#.*//' "$@" | xargs)
 # shellcheck disable=SC2086
 installed=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' $wanted 2>/dev/null | sed -n 's/^ii *//p' || true)
 missing=$(comm -23 <(tr ' ' '\n' <<<"$wanted" | sort -u) <(sort -u <<<"$installed") | xargs)

@@ -88,6 +88,27 @@ bool first_sight_is_finished(const struct first_sight *f, uint32_t profile_file)
 	return f->entries.items[f->by_file.items[profile_file]]->state >= STATE_DONE;
 }
 
+int first_sight_open(struct first_sight *f, uint32_t profile_file, const struct task_key *task,
+		     uint64_t map_start, uint64_t map_end, struct pin *ret)
+{
+	if (profile_file >= f->by_file.n || f->by_file.items[profile_file] == NO_ENTRY)
+		return -ENOENT;
+	const struct entry *entry = f->entries.items[f->by_file.items[profile_file]];
+	struct finder_context context = {.proc = f->o.proc, .log = f->o.log};
+	struct file_request request = {
+		.pid = task->pid,
+		.tid = task->tid,
+		.start_time = task->start_time,
+		.map_start = map_start,
+		.map_end = map_end,
+		.name = "",
+	};
+	enum mw_reason reason;
+	int r = mapped_file_ask(f->o.proc, &request);
+	request.key = entry->key.inode; /* as it was first seen: the bytes are the same if it is proved */
+	return r < 0 ? r : pin_open(&context, &request, ret, &reason);
+}
+
 /* ---- ends ------------------------------------------------------------------------------------ */
 
 void entry_tell_profile(struct first_sight *f, const struct entry *entry, enum mw_reason reason)
@@ -127,7 +148,9 @@ static const char *label_of(const struct first_sight *f, const struct file_reque
 		 (unsigned long long)request->map_end);
 	if (proc_readlink(f->o.proc, request->pid, name, buf, size) > 0)
 		return buf;
-	return pin && pin->path[0] ? pin->path : request->name;
+	if (pin && pin->path[0])
+		return pin->path;
+	return request->path && request->path[0] ? request->path : request->name;
 }
 
 /* Whether two keys are states of one file between which nothing was written. */
@@ -173,7 +196,8 @@ int entry_open(struct first_sight *f, uint32_t number)
 	struct entry *entry = f->entries.items[number];
 	if (f->n_pins >= f->o.max_pins)
 		return entry_put_off(f, number, STATE_WAITING);
-	struct finder_context context = {.proc = f->o.proc, .log = f->o.log};
+	struct finder_context context = {
+		.proc = f->o.proc, .log = f->o.log, .roots = f->o.roots};
 	_cleanup_free_ struct pin *pin = malloc(sizeof *pin);
 	if (!pin)
 		return -ENOMEM;
@@ -188,6 +212,17 @@ int entry_open(struct first_sight *f, uint32_t number)
 	entry->pin = take_ptr(pin);
 	f->n_pins++;
 	return entry_put_off(f, number, STATE_OPEN);
+}
+
+int entry_open_again(struct first_sight *f, uint32_t number)
+{
+	struct entry *entry = f->entries.items[number];
+	if (++entry->tries >= MAX_TRIES) {
+		entry_finish(f, entry, MW_REASON_RACED);
+		return 0;
+	}
+	release(f, entry);
+	return entry_put_off(f, number, STATE_WAITING);
 }
 
 static int set_entry(entry_list *list, uint32_t number, uint32_t entry)
@@ -278,6 +313,7 @@ static int open_for(struct first_sight *f, uint32_t number, const struct file_re
 	entry->request = *request;
 	int r = entry_open(f, number);
 	entry->request.name = "";
+	entry->request.path = NULL;
 	return r;
 }
 
@@ -329,7 +365,10 @@ int first_sight_add(struct first_sight *f, const struct file_sighting *s)
 		.map_start = s->map_start,
 		.map_end = s->map_end,
 		.name = s->name,
+		.path = s->path,
+		.root = {s->mount_namespace, s->root_inode, s->root_device, 0},
 	};
+	roots_see(f->o.roots, &request.root, s->pid, s->tid);
 	if (s->id.kind != MW_FILE_ID_NONE)
 		return add_by_id(f, s, &request);
 	struct sight_key key = {.inode = s->key};
@@ -480,7 +519,8 @@ static int look_into_store(struct first_sight *f, uint32_t number)
 static int start_copying(struct first_sight *f, uint32_t number)
 {
 	struct entry *entry = f->entries.items[number];
-	struct finder_context context = {.proc = f->o.proc, .log = f->o.log};
+	struct finder_context context = {
+		.proc = f->o.proc, .log = f->o.log, .roots = f->o.roots};
 	if (f->n_copiers >= MAX_COPIERS || f->n_pins >= f->o.max_pins)
 		return -EAGAIN;
 	if (slow_file_start(&context, &entry->request, &entry->slow) < 0)

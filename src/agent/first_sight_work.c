@@ -90,6 +90,23 @@ static int describe(const struct entry *entry, struct meta *ret)
 	return 0;
 }
 
+int first_sight_segments(struct first_sight *f, uint32_t profile_file, struct meta *ret)
+{
+	if (profile_file >= f->by_file.n || f->by_file.items[profile_file] == NO_ENTRY)
+		return -ENOENT;
+	const struct entry *entry = f->entries.items[f->by_file.items[profile_file]];
+	if (entry->identity) {
+		int r = describe(entry, ret);
+		return r < 0 ? r : 1;
+	}
+	if (entry->state < STATE_DONE)
+		return 0;
+	if (entry->id.kind == MW_FILE_ID_NONE ||
+	    store_lookup(f->o.store, &entry->id, ret, NULL) != 1)
+		return -ENOENT;
+	return 1;
+}
+
 /* ---- the work -------------------------------------------------------------------------------- */
 
 /* Hands an open file to a child that looks who it is. -EAGAIN: later. */
@@ -218,7 +235,9 @@ static int take_identity(struct first_sight *f, uint32_t number, const struct ru
 		entry_finish(f, entry, reason_of_outcome(result));
 		return 0;
 	}
-	if (pin_is_unchanged(entry->pin) != 1 || !is_expected(entry, &identity->id)) {
+	if (pin_is_unchanged(entry->pin) != 1)
+		return entry_open_again(f, number);
+	if (!is_expected(entry, &identity->id)) {
 		entry_finish(f, entry, MW_REASON_RACED);
 		return 0;
 	}
@@ -264,14 +283,15 @@ static int commit_names(struct first_sight *f, struct entry *entry,
 	return r < 0 ? r : 0;
 }
 
-static void take_names(struct first_sight *f, struct entry *entry, const struct run_result *result)
+static int take_names(struct first_sight *f, uint32_t number, const struct run_result *result)
 {
+	struct entry *entry = f->entries.items[number];
+	if (pin_is_unchanged(entry->pin) != 1)
+		return entry_open_again(f, number);
 	enum mw_reason reason = MW_REASON_NONE;
 	struct meta about = {};
 	int r = describe(entry, &about);
-	if (pin_is_unchanged(entry->pin) != 1) {
-		reason = MW_REASON_RACED;
-	} else if (r < 0 || result->outcome != RUN_DONE ||
+	if (r < 0 || result->outcome != RUN_DONE ||
 		   result->reply_size != sizeof(struct extract_result)) {
 		log_debug(f->o.log, "%s: names: %s", entry->pin->path, result->error.msg);
 		reason = reason_of_outcome(result);
@@ -284,6 +304,7 @@ static void take_names(struct first_sight *f, struct entry *entry, const struct 
 	}
 	meta_deinit(&about);
 	entry_finish(f, entry, reason);
+	return 0;
 }
 
 int first_sight_take_result(struct first_sight *f, const struct run_result *result)
@@ -292,6 +313,6 @@ int first_sight_take_result(struct first_sight *f, const struct run_result *resu
 	if (entry->state == STATE_IDENTIFYING)
 		return take_identity(f, (uint32_t)result->ticket, result);
 	if (entry->state == STATE_EXTRACTING)
-		take_names(f, entry, result);
+		return take_names(f, (uint32_t)result->ticket, result);
 	return 0;
 }

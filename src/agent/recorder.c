@@ -13,6 +13,7 @@
 #include "agent/recorder.h"
 
 #include "agent/areas.h"
+#include "agent/control.h"
 #include "agent/facts.h"
 #include "agent/first_sight.h"
 #include "agent/governor.h"
@@ -27,6 +28,7 @@
 #include "capture/engine.h"
 #include "capture/probe.h"
 #include "content/exec_watch.h"
+#include "content/roots.h"
 #include "profile/naming.h"
 #include "profile/writer.h"
 #include "symbols/symbolizer.h"
@@ -58,6 +60,7 @@ struct recorder {
 	char remark[160]; /* why the event is another one than asked for */
 
 	struct workload workload;
+	struct control control;
 	struct proc proc;
 	struct run_server *server;
 	struct sampler *sampler;
@@ -75,7 +78,9 @@ struct recorder {
 	struct run_job jobs[8];
 	struct exec_watch *exec_watch; /* NULL: the kernel does not tell what is executed */
 	struct images *images;
+	struct roots *roots;
 	struct areas *areas;
+	struct inferred *inferred;
 	struct undecided *undecided;
 	const struct engine *engine;
 	struct naming naming;
@@ -163,6 +168,7 @@ static int on_sample(void *data, const struct sample *sample)
 	translated.frames = frames;
 	translated.n_frames = n;
 	translated.cgroup = cgroup;
+	roots_touch(r->roots, sample->mount_namespace);
 	if (r->exec_watch)
 		exec_watch_see_namespace(r->exec_watch, sample->mount_namespace, sample->task.pid);
 	return undecided_take(r->undecided, &translated);
@@ -365,9 +371,34 @@ static size_t max_pins(void)
 	return MIN(left / 2, 256);
 }
 
+static int open_undecided(struct recorder *r, uint32_t vdso)
+{
+	struct inferred_options about_inferred = {
+		.profile = r->profile,
+		.first_sight = r->first_sight,
+		.images = r->images,
+		.proc = &r->proc,
+		.server = r->server,
+		.job = first_sight_n_jobs + 1,
+		.log = r->o->log,
+	};
+	int result = inferred_new(&about_inferred, &r->inferred);
+	struct undecided_options options = {
+		.areas = r->areas,
+		.images = r->images,
+		.inferred = r->inferred,
+		.vdso = vdso,
+		.decided = on_decided,
+		.data = r,
+	};
+	return result < 0 ? result : undecided_new(&options, &r->undecided);
+}
+
 static int open_first_sight(struct recorder *r, struct mw_error *e)
 {
 	int result = images_new(&r->proc, &r->images);
+	if (result == 0)
+		result = roots_new(&r->proc, r->o->log, &r->roots);
 	if (result < 0)
 		return error_errno(e, result, "first sight");
 	struct first_sight_options options = {
@@ -376,6 +407,7 @@ static int open_first_sight(struct recorder *r, struct mw_error *e)
 		.server = r->server,
 		.proc = &r->proc,
 		.images = r->images,
+		.roots = r->roots,
 		.log = r->o->log,
 		.max_pins = max_pins(),
 		.forget = forget_file,
@@ -388,7 +420,7 @@ static int open_first_sight(struct recorder *r, struct mw_error *e)
 	if (result == 0)
 		result = areas_new(r->profile, r->first_sight, r->images, &r->areas);
 	if (result == 0)
-		result = undecided_new(r->areas, r->images, vdso, on_decided, r, &r->undecided);
+		result = open_undecided(r, vdso);
 	return result < 0 ? error_errno(e, result, "first sight") : 0;
 }
 
@@ -409,14 +441,6 @@ static int open_places(struct recorder *r, struct mw_error *e)
 	if (result == 0 && r->o->n_containers)
 		result = held_new(r->places, add_sample, r, &r->held);
 	return result < 0 ? error_errno(e, result, "places") : 0;
-}
-
-static int start_server(struct recorder *r, struct mw_error *e)
-{
-	size_t n = first_sight_n_jobs;
-	memcpy(r->jobs, first_sight_jobs, n * sizeof r->jobs[0]);
-	r->jobs[n] = places_job;
-	return run_server_start(r->jobs, n + 1, &r->server, e);
 }
 
 /* Worth having: without it, a program that lives for a moment may be gone before it is opened. */
@@ -464,7 +488,8 @@ static int open_loop(struct recorder *r, struct mw_error *e)
 			   r->workload.pidfd,
 			   sampler_fd(r->sampler),
 			   run_server_fd(r->server),
-			   r->exec_watch ? exec_watch_fd(r->exec_watch) : -1};
+			   r->exec_watch ? exec_watch_fd(r->exec_watch) : -1,
+			   r->control.orders};
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		int result = watch(r, fds[i]);
 		if (result < 0)
@@ -497,6 +522,18 @@ static int choose_engine(struct recorder *r, struct mw_error *e)
 			 r->engine->name);
 }
 
+/* First sight's jobs are numbered from 0 on, the others' numbers are behind them. */
+static int start_server(struct recorder *r, struct mw_error *e)
+{
+	size_t n = first_sight_n_jobs;
+	if (n + 2 > ARRAY_SIZE(r->jobs))
+		return error_errno(e, -E2BIG, "jobs");
+	memcpy(r->jobs, first_sight_jobs, n * sizeof r->jobs[0]);
+	r->jobs[n] = places_job;
+	r->jobs[n + 1] = inferred_job;
+	return run_server_start(r->jobs, n + 2, &r->server, e);
+}
+
 static int set_up(struct recorder *r, struct mw_error *e)
 {
 	int result = choose_engine(r, e);
@@ -522,6 +559,8 @@ static int set_up(struct recorder *r, struct mw_error *e)
 		result = open_naming(r, e);
 	if (result >= 0)
 		result = open_first_sight(r, e);
+	if (result >= 0 && r->o->control)
+		result = control_open(&r->control, r->o->control, e);
 	if (result >= 0)
 		result = open_places(r, e);
 	if (result >= 0) {
@@ -540,8 +579,10 @@ static void tear_down(struct recorder *r)
 	places_free(r->places);
 	free(r->cgroups);
 	undecided_free(r->undecided);
+	inferred_free(r->inferred);
 	areas_free(r->areas);
 	images_free(r->images);
+	roots_free(r->roots);
 	naming_deinit(&r->naming);
 	sampler_free(r->sampler);
 	profile_writer_free(r->writer);
@@ -551,6 +592,7 @@ static void tear_down(struct recorder *r)
 	store_close(r->store);
 	run_server_stop(r->server);
 	proc_deinit(&r->proc);
+	control_close(&r->control);
 	cleanup_close(&r->epoll);
 	cleanup_close(&r->timer);
 	cleanup_close(&r->signals);
@@ -598,20 +640,27 @@ static int each_second(struct recorder *r)
 	int result = naming_go_on(&r->naming);
 	flush(r);
 	sampler_refresh(r->sampler);
+	roots_expire(r->roots);
 	if (r->exec_watch)
 		exec_watch_refresh(r->exec_watch);
 	show_progress(r);
 	return result;
 }
 
+static int decide_more(struct recorder *r)
+{
+	inferred_tick(r->inferred);
+	return undecided_tick(r->undecided);
+}
+
 static int each_tick(struct recorder *r)
 {
 	uint64_t expirations;
-	if (read(r->timer, &expirations, sizeof expirations) < 0 && errno != EAGAIN)
-		return -errno;
+	if (read(r->timer, &expirations, sizeof expirations) < 0)
+		return errno == EAGAIN ? 0 : -errno; /* it is not time yet */
 	uint64_t now = now_ns();
 	first_sight_go_on(r->first_sight);
-	int result = undecided_tick(r->undecided);
+	int result = decide_more(r);
 	if (result >= 0)
 		result = places_go_on(r->places);
 	if (result >= 0 && r->held)
@@ -635,13 +684,34 @@ static void take_signals(struct recorder *r)
 	}
 }
 
+static void take_orders(struct recorder *r)
+{
+	enum control_order order;
+	while ((order = control_next(&r->control)) != CONTROL_NONE) {
+		if (order == CONTROL_ENABLE || order == CONTROL_DISABLE)
+			sampler_pause(r->sampler, order == CONTROL_DISABLE);
+		else if (order == CONTROL_STOP)
+			r->is_over = true;
+		control_acknowledge(&r->control);
+	}
+}
+
+/* Tickets tell whose job it was. */
+static int take_result(struct recorder *r, const struct run_result *got)
+{
+	if (got->ticket & PLACES_TICKET)
+		return places_take_result(r->places, got);
+	if (got->ticket >= FIRST_SIGHT_TICKETS)
+		return inferred_take_result(r->inferred, got);
+	return first_sight_take_result(r->first_sight, got);
+}
+
 static int take_results(struct recorder *r)
 {
 	struct run_result got;
 	int result;
 	while ((result = run_server_receive(r->server, &got)) == 1) {
-		result = got.ticket & PLACES_TICKET ? places_take_result(r->places, &got)
-						    : first_sight_take_result(r->first_sight, &got);
+		result = take_result(r, &got);
 		if (result < 0)
 			return result;
 	}
@@ -657,6 +727,7 @@ static int turn(struct recorder *r, int timeout_ms)
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	take_signals(r);
+	take_orders(r);
 	int result = take_executed(r);
 	if (result >= 0)
 		result = sampler_dispatch(r->sampler);
@@ -693,7 +764,8 @@ static int record(struct recorder *r, struct mw_error *e)
 static int finish_work(struct recorder *r, struct mw_error *e)
 {
 	uint64_t deadline = now_ns() + LAST_WORK_NS;
-	while ((first_sight_unfinished(r->first_sight) || places_unfinished(r->places)) &&
+	while ((first_sight_unfinished(r->first_sight) || undecided_waiting(r->undecided) ||
+		places_unfinished(r->places)) &&
 	       now_ns() < deadline) {
 		struct epoll_event ready[8];
 		if (epoll_wait(r->epoll, ready, ARRAY_SIZE(ready), 100) < 0 && errno != EINTR)
@@ -705,8 +777,15 @@ static int finish_work(struct recorder *r, struct mw_error *e)
 		if (take_results(r) < 0)
 			break;
 		uint64_t expirations;
-		(void)!read(r->timer, &expirations, sizeof expirations);
+		if (read(r->timer, &expirations, sizeof expirations) < 0)
+			continue;
+		int result = decide_more(r);
+		if (result < 0)
+			return result;
 	}
+	int result = undecided_finish(r->undecided);
+	if (result < 0)
+		return result;
 	first_sight_give_up(r->first_sight, MW_REASON_TIMEOUT);
 	places_give_up(r->places);
 	return r->held ? held_go_on(r->held) : 0;
@@ -737,7 +816,7 @@ static int finish(struct recorder *r, struct mw_error *e)
 	uint64_t duration = now_ns() - r->start;
 	int result = sampler_stop(r->sampler);
 	if (result >= 0)
-		result = undecided_tick(r->undecided);
+		result = decide_more(r);
 	if (result >= 0)
 		result = finish_work(r, e);
 	if (result == -EINTR)
@@ -756,6 +835,8 @@ static int finish(struct recorder *r, struct mw_error *e)
 	struct held_counts held = r->held ? held_get_counts(r->held) : (struct held_counts){};
 	facts_of_places(r->profile, &places, r->other_places + held.other, held.lost);
 	say_if_nothing_matched(r);
+	struct inferred_counts inferred = inferred_get_counts(r->inferred);
+	facts_of_inferred(r->profile, &inferred);
 	if (r->governor.lowered)
 		profile_set_tally(r->profile, PROFILE_COUNTER, "rate-lowered", r->governor.lowered);
 	run_server_stop(take_ptr(r->server));
@@ -773,6 +854,7 @@ int record_run(const struct record_options *options, struct mw_error *e)
 	struct recorder r = {
 		.o = options,
 		.workload = WORKLOAD_INIT,
+		.control = CONTROL_INIT,
 		.proc = PROC_INIT,
 		.signals = -1,
 		.timer = -1,

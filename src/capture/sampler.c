@@ -61,8 +61,27 @@ static int deliver_sample(void *data, const struct sample *sample)
 	return s->handler.on_sample(s->handler.data, sample);
 }
 
+/* "prog\0bin\0usr\0" to "/usr/bin/prog". An empty path if it was cut. */
+static void join_path(const struct file_record *r, char path[static FILE_PATH_MAX + 1])
+{
+	size_t size = MIN(r->path_size, FILE_PATH_MAX), n = 0;
+	bool is_cut = size > FILE_PATH_MAX - FILE_NAME_MAX;
+	for (size_t end = size; end > 0 && !is_cut;) {
+		size_t start = end - 1; /* of the component's NUL */
+		while (start > 0 && r->path[start - 1])
+			start--;
+		path[n++] = '/';
+		memcpy(path + n, r->path + start, end - 1 - start);
+		n += end - 1 - start;
+		end = start;
+	}
+	path[n] = '\0';
+}
+
 static int deliver_file(struct sampler *s, const struct file_record *r)
 {
+	char path[FILE_PATH_MAX + 1];
+	join_path(r, path);
 	struct file_sighting sighting = {
 		.number = r->number,
 		.magic = r->magic,
@@ -71,7 +90,11 @@ static int deliver_file(struct sampler *s, const struct file_record *r)
 		.start_time = r->start_time,
 		.map_start = r->map_start,
 		.map_end = r->map_end,
-		.name = r->name,
+		.name = r->path_size ? r->path : "",
+		.path = path,
+		.mount_namespace = r->mount_namespace,
+		.root_inode = r->root_inode,
+		.root_device = r->root_device,
 	};
 	memcpy(&sighting.key, &r->key, sizeof sighting.key);
 	s->n_files++;
@@ -89,6 +112,7 @@ static int deliver_build_id(struct sampler *s, const struct build_id_record *r)
 		.image = r->image,
 		.address = r->address,
 		.name = "",
+		.path = "",
 		.id = {.kind = MW_FILE_ID_GNU_PADDED, .size = BUILD_ID_SIZE},
 	};
 	memcpy(sighting.id.bytes, r->build_id, BUILD_ID_SIZE);
@@ -128,12 +152,15 @@ static _Thread_local const struct log *loading_for;
 
 static int on_libbpf_message(enum libbpf_print_level level, const char *format, va_list args)
 {
-	char line[1024];
-	if (!log_wanted(loading_for) || level == LIBBPF_DEBUG)
+	_cleanup_free_ char *text = NULL;
+	if (!log_wanted(loading_for) || level == LIBBPF_DEBUG || vasprintf(&text, format, args) < 0)
 		return 0;
-	vsnprintf(line, sizeof line, format, args);
-	line[strcspn(line, "\n")] = '\0';
-	log_debug(loading_for, "%s", line);
+	/* What the verifier has to say comes as one message of many lines. */
+	char *rest = text;
+	for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+		if (*line)
+			log_debug(loading_for, "%s", line);
+	}
 	return 0;
 }
 
@@ -308,6 +335,11 @@ void sampler_refresh(struct sampler *s)
 	cpu_events_refresh(s->events);
 	if (s->n_files >= FILES_BEFORE_CLEARING)
 		clear_files(s);
+}
+
+void sampler_pause(struct sampler *s, bool pause)
+{
+	cpu_events_pause(s->events, pause);
 }
 
 void sampler_set_divisor(struct sampler *s, unsigned divisor)

@@ -49,7 +49,11 @@ struct file_sighting {
 	uint64_t magic;     /* of the file system, as statfs(2) gives it */
 	uint64_t map_start; /* where it was mapped */
 	uint64_t map_end;
-	const char *name;   /* last component of its name, for people; valid during the call */
+	const char *name;   /* last component of its name, for people; valid during the call, */
+	const char *path;   /* as is its path inside its file system; "" if that is too long */
+	uint64_t mount_namespace; /* of the task, 0 unknown, */
+	uint64_t root_inode;	  /* and its root directory */
+	uint32_t root_device;
 
 	uint32_t exec_count; /* with an id: of the process, as in struct task_key; */
 	uint64_t image;     /* as in struct sample; */
@@ -103,6 +107,8 @@ int sampler_fd(const struct sampler *sampler);
 int sampler_dispatch(struct sampler *sampler);
 /* Once a second: follows CPUs that come and go, makes room for new files. */
 void sampler_refresh(struct sampler *sampler);
+/* No samples until it is called again with false. */
+void sampler_pause(struct sampler *sampler, bool pause);
 /* From now on the rate is the one asked for divided by this. */
 void sampler_set_divisor(struct sampler *sampler, unsigned divisor);
 /* The file will be announced again at its next sample: opening it failed, another task may help. */

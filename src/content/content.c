@@ -16,12 +16,13 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
-/* In the order of how little they depend on: a living process, a name, nothing. */
+/* The surest first: the mapping itself, what the living task has, then what is left of it. */
 static const struct finder *const finders[] = {
 	&finder_map_files,
 	&finder_exe,
 	&finder_task_root,
 	&finder_handle,
+	&finder_pinned_root,
 };
 
 /* Of include/uapi/linux/magic.h and the file systems themselves. */
@@ -60,6 +61,7 @@ static struct inode_key key_from_statx(const struct statx *s)
 		.mtime_sec = s->stx_mtime.tv_sec,
 		.mtime_nsec = s->stx_mtime.tv_nsec,
 		.device = s->stx_dev_major << 20 | s->stx_dev_minor,
+		.links = s->stx_nlink,
 	};
 }
 
@@ -92,13 +94,19 @@ int content_ask_key(int fd, struct inode_key *ret)
 	return 0;
 }
 
+/*
+ * The change time is the proof. If it has moved on, an unlink (or link) explains that where the number
+ * of names is another, and the bytes are the same. Else it may have been a write whose modification
+ * time was set back (cp -p, touch -r): not the same, as far as anyone can tell.
+ */
 static bool is_same_state(const struct inode_key *now, const struct inode_key *then)
 {
 	if (now->size != then->size)
 		return false;
 	if (now->ctime_sec == then->ctime_sec && now->ctime_nsec == then->ctime_nsec)
 		return true;
-	return now->mtime_sec == then->mtime_sec && now->mtime_nsec == then->mtime_nsec;
+	return now->links != then->links && now->mtime_sec == then->mtime_sec &&
+	       now->mtime_nsec == then->mtime_nsec;
 }
 
 /*

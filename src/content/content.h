@@ -33,17 +33,17 @@ int content_ask_key(int fd, struct inode_key *ret);
 /* For a descriptor that did not come from pin_open(): remembers its state, and its path as label. */
 int pin_remember(struct pin *pin);
 /*
- * To be asked after the content was read: 1 if nothing was written meanwhile. (An unlink or a rename
- * meanwhile does no harm.)
+ * To be asked after the content was read: 1 if nothing was written meanwhile. (An unlink meanwhile does
+ * no harm. A rename cannot be told from a write whose time was set back, and does.)
  */
 int pin_is_unchanged(const struct pin *pin);
 /* The symbols are in the store, or never will be: closes. */
 void pin_mark_extracted(struct pin *pin);
 
 /*
- * 1 if an open file is the one of the key, in that state. Its change time is the proof. If only that
- * has moved on, while modification time and size have not, then the file was renamed, linked or
- * unlinked since: the bytes are the same.
+ * 1 if an open file is the one of the key, in that state. Its change time is the proof. If that has
+ * moved on, while modification time and size have not and the number of names is another, then the file
+ * was linked or unlinked since: the bytes are the same.
  */
 int content_is_proved(int fd, const struct file_request *request, const struct log *log);
 

@@ -11,6 +11,7 @@
 
 #include "base/frame.h"
 #include "base/log.h"
+#include "content/roots.h"
 #include "proc/proc.h"
 
 /* What is looked for: a file in a state, and who was seen with it where. */
@@ -23,11 +24,14 @@ struct file_request {
 	uint64_t map_start;
 	uint64_t map_end;
 	const char *name;    /* last component, for people; not NULL */
+	const char *path;    /* inside its file system; NULL: not known */
+	struct root_key root; /* of the task */
 };
 
 struct finder_context {
 	const struct proc *proc;
 	const struct log *log;
+	const struct roots *roots; /* NULL: none are pinned */
 	bool may_block; /* nobody waits for the caller: see content/slow_file.h */
 };
 
@@ -40,6 +44,7 @@ struct finder {
 extern const struct finder finder_map_files; /* /proc/PID/map_files: whatever became of the name */
 extern const struct finder finder_exe;	     /* /proc/PID/task/TID/exe: a program without main thread */
 extern const struct finder finder_task_root; /* the path in the task's root */
+extern const struct finder finder_pinned_root; /* the path in the root that the task had */
 extern const struct finder finder_handle;    /* inode and generation: no process needed */
 
 /* FUSE and network file systems may not answer: nothing of theirs is opened by the main loop. */

@@ -89,15 +89,17 @@ static int fold_frame(struct folder *f, size_t i)
 
 static int fold_command(struct folder *f, uint32_t command, uint32_t *ret)
 {
-	int r = 0;
 	if (!f->of_command[command]) {
+		uint32_t text = 0;
 		f->text.n = 0;
 		buffer_printf(&f->text, "%s", profile_string(f->p, command));
-		r = intern(f, ret);
-		f->of_command[command] = *ret + 1;
+		int r = intern(f, &text);
+		if (r < 0)
+			return r;
+		f->of_command[command] = text + 1;
 	}
 	*ret = f->of_command[command] - 1;
-	return r;
+	return 0;
 }
 
 static int fold_sample(struct folder *f, const struct profile_sample *s)

@@ -76,7 +76,8 @@ static int named_label(struct maker *m, uint32_t name, uint32_t *ret)
 	if (m->text.failed)
 		return -ENOMEM;
 	int r = add_escaped(m->l, &m->escaped, (const char *)m->text.data, ret);
-	m->demangled[name] = *ret + 1;
+	if (r == 0)
+		m->demangled[name] = *ret + 1;
 	return r;
 }
 
@@ -102,7 +103,10 @@ static int make_label(struct maker *m, size_t i)
 	if (r < 0)
 		return r;
 	m->text.n = 0;
-	buffer_printf(&m->text, "[%c] %s", f->at.kind == FRAME_KERNEL ? 'k' : '.',
+	buffer_printf(&m->text, "[%c] %s",
+		      f->at.kind == FRAME_KERNEL	  ? 'k'
+		      : f->at.flags & FRAME_INFERRED ? '~'
+						       : '.',
 		      labels_text(l, l->symbol[i]));
 	return intern(l, &m->text, &l->marked[i]);
 }

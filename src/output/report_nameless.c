@@ -77,9 +77,8 @@ static int add_weights(struct survey *s, const struct report_weight *weight)
 			r = stack_sums_add(&sums, sample->stack, report_weigh(weight, sample));
 	}
 	stack_sums_finish(&sums);
-	for (size_t i = 0; i < sums.touched.n && r == 0; i++) {
-		uint32_t node = sums.touched.items[i];
-		uint32_t label = node ? s->label[s->p->nodes.items[node].frame] : 0;
+	vec_foreach(at, &sums.touched) {
+		uint32_t node = *at, label = node ? s->label[s->p->nodes.items[node].frame] : 0;
 		if (!label)
 			continue;
 		s->entries.items[label - 1].own += sums.self[node];
@@ -162,7 +161,7 @@ int report_write_nameless(const struct profile *p, const struct report_weight *w
 	struct buffer b = {};
 	uint64_t nameless = 0;
 	int r = label_frames(&s);
-	if (r == 0)
+	if (r == 0 && s.entries.n)
 		r = add_weights(&s, weight);
 	if (r == 0 && s.entries.n)
 		qsort(s.entries.items, s.entries.n, sizeof *s.entries.items, by_share);

@@ -85,12 +85,14 @@ static int name_new(struct naming *n, bool is_last_time)
 
 int naming_go_on(struct naming *n)
 {
+	symbolizer_forget_failures(n->symbolizer);
 	int r = name_waiting(n, false);
 	return r < 0 ? r : name_new(n, false);
 }
 
 int naming_finish(struct naming *n)
 {
+	symbolizer_forget_failures(n->symbolizer);
 	int r = name_waiting(n, true);
 	return r < 0 ? r : name_new(n, true);
 }

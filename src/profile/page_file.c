@@ -128,16 +128,12 @@ static int hold_page(struct page_file *f, uint64_t offset, const void *data)
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, data, PAGE_FILE_PAGE);
-	int r = vec_push(&f->held, (struct held_page){offset, copy});
-	if (r < 0)
-		return r;
-	r = hash_index_add(&f->held_index, hash_u64(offset), (uint32_t)(f->held.n - 1));
-	if (r < 0) {
-		f->held.n--;
-		return r;
-	}
-	take_ptr(copy);
-	return 0;
+	int r = vec_reserve(&f->held, f->held.n + 1);
+	if (r == 0)
+		r = hash_index_add(&f->held_index, hash_u64(offset), (uint32_t)f->held.n);
+	if (r == 0)
+		f->held.items[f->held.n++] = (struct held_page){offset, take_ptr(copy)};
+	return r;
 }
 
 static void drop_held(struct page_file *f)

@@ -125,9 +125,7 @@ static bool task_equal(const void *context, uint32_t entry, const void *key)
 
 static int intern_task(struct profile *p, const struct sample *sample, uint32_t *ret)
 {
-	struct profile_task task;
-	memset(&task, 0, sizeof task); /* padding too: it is compared and hashed as bytes */
-	task.key = sample->task;
+	struct profile_task task = {.key = sample->task}; /* without gaps: compared as bytes */
 	task.key.unused = 0;
 	size_t length = strnlen(sample->command, sizeof sample->command);
 	int r = strings_add(&p->strings, sample->command, length, &task.command);

@@ -48,6 +48,7 @@ struct profile_file {
 struct profile_task {
 	struct task_key key;
 	uint32_t command; /* string. A thread that renames itself is another entry */
+	uint32_t unused;
 };
 
 struct profile_cgroup {

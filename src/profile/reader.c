@@ -357,16 +357,16 @@ static bool moved_on(int fd, const uint8_t *data, size_t size)
 
 int profile_open(int fd, const char *name, struct profile **ret, struct mw_error *e)
 {
-	_cleanup_free_ uint8_t *data = NULL;
-	size_t size = 0;
 	int r = 0;
-	for (int i = 0; i < 5; i++) { /* it is written once a second, and read in less */
-		free(take_ptr(data));
+	/* A recording that goes on is written to once a second, and read in less. */
+	for (int tries = 5; r == 0 && tries; tries--) {
+		_cleanup_free_ uint8_t *data = NULL;
+		size_t size = 0;
 		r = read_file(fd, name, &data, &size, e);
-		if (r < 0 || !moved_on(fd, data, size))
-			break;
-	}
-	if (r == 0)
+		if (!data || (moved_on(fd, data, size) && tries > 1))
+			continue;
 		r = open_bytes(data, size, name, ret, e);
+		break;
+	}
 	return r == -ENOMEM ? error_errno(e, r, "%s", name) : r;
 }

@@ -534,8 +534,8 @@ int profile_writer_close(struct profile_writer *writer, struct mw_error *e)
 
 int profile_save(const char *path, struct profile *p, struct mw_error *e)
 {
-	struct profile_writer *w;
+	struct profile_writer *w = NULL;
 	p->changed_facts = true;
 	int r = profile_writer_create(path, p, &w, e);
-	return r < 0 ? r : profile_writer_close(w, e);
+	return w ? profile_writer_close(w, e) : r;
 }

@@ -114,6 +114,14 @@ static struct table *find_table(struct symbolizer *s, const struct mw_file_id *i
 	return oldest;
 }
 
+void symbolizer_forget_failures(struct symbolizer *s)
+{
+	for (size_t i = 0; i < N_TABLES; i++) {
+		if (s->tables[i].used && s->tables[i].reason != MW_REASON_NONE)
+			table_deinit(&s->tables[i]);
+	}
+}
+
 static struct symbol nameless(enum mw_reason reason)
 {
 	return (struct symbol){.reason = reason};

@@ -26,6 +26,12 @@ int symbolizer_new(struct store *store, const struct kernel_symbols *kernel,
 		   struct symbolizer **ret);
 void symbolizer_free(struct symbolizer *s);
 
+/*
+ * Why there are no names is kept like names are, until this is called: from another copy of the same
+ * content there may be some by now.
+ */
+void symbolizer_forget_failures(struct symbolizer *s);
+
 /* The function at an offset of a file. Never fails: what cannot be told has its reason. */
 struct symbol symbolizer_find(struct symbolizer *s, const struct mw_file_id *id, uint64_t offset);
 struct symbol symbolizer_find_kernel(struct symbolizer *s, uint64_t address);

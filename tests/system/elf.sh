@@ -36,7 +36,7 @@ names() {
 }
 
 leaves_are() { # LEAVES COMMAND
-	judge --command "$(command_name "$2")" --samples 75 --may-be-more --each $1 --share 15 --leaf "^($(tr ' ' '|' <<<"$1"))\$"
+	judge --untagged --command "$(command_name "$2")" --samples 75 --may-be-more --each $1 --share 15 --leaf "^($(tr ' ' '|' <<<"$1"))\$"
 }
 # As the kernel cuts it, and as folded stacks escape it.
 command_name() { python3 -c 'import sys; print(sys.argv[1][:15].replace("\n", "\\x0a"))' "$1"; }
@@ -90,7 +90,7 @@ it_gives_no_wrong_name_where_debug_links_are_broken() {
 	build_all || return
 	for program in b15_badcrc b15_shortcrc; do
 		record -q -F 999 -- "$work/elf/$program" 200000000
-		judge --command $program --samples 150 --may-be-more --right 0 --unnamed 100 || return
+		judge --untagged --command $program --samples 150 --may-be-more --right 0 --unnamed 100 || return
 		"$mapwright" export -f folded p.mwp | grep "^$program;" | grep -Ev '(hot_[ab]|main|\]|_\[k\]) [0-9]+$' &&
 			fail "strange leaves" && return 1
 	done

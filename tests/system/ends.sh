@@ -57,14 +57,14 @@ it_says_nothing_when_it_is_quiet_and_all_is_well() {
 # ---- whom it is of ----------------------------------------------------------------------------------
 
 only_right() { # SAMPLES [ARGUMENT...]: there are burn_right and those that lead to it, and never the other
-	judge --samples "$@" && [ "$(ask count burn_other)" -eq 0 ] || { ask commands; fail "others were recorded too"; }
+	judge --samples "$@" && [ "$(ask count burn_other$BURN_TAG)" -eq 0 ] || { ask commands; fail "others were recorded too"; }
 }
 
 it_records_a_command_alone() {
 	"$PROGRAMS/other" 300 &
 	at_end kill_if_there $!
 	record -q -g -F $frequency -- "$PROGRAMS/right" $seconds || return
-	only_right "$(expected 1)" && [ "$(ask commands | sort | xargs)" = "burn_right right" -o "$(ask commands)" = burn_right ]
+	only_right "$(expected 1)" && ! ask commands | grep -vx "right\|burn_right$BURN_TAG"
 }
 
 it_records_the_children_of_a_command() {
@@ -106,23 +106,23 @@ about() { [ "$1" -ge "$2" ] && [ "$1" -le $(($2 + $2 / 4 + 200)) ] || fail "$1 s
 
 it_counts_each_page_fault() {
 	record -q -a -c 1 -e page-faults -- "$PROGRAMS/events" faults 3000 || return
-	about "$(ask count events)" 3000
+	about "$(ask count events$BURN_TAG)" 3000
 }
 
 it_counts_each_context_switch() {
 	record -q -a -c 1 -e context-switches -- "$PROGRAMS/events" switches 2000 || return
-	about "$(ask count events)" 2000
+	about "$(ask count events$BURN_TAG)" 2000
 }
 
 it_counts_each_hundredth_page_fault() {
 	record -q -a -c 100 -e page-faults -- "$PROGRAMS/events" faults 30000 || return
-	[ "$(ask count events)" -ge 250 ] && [ "$(ask count events)" -le 350 ] || fail "$(ask count events) samples of 300"
+	[ "$(ask count events$BURN_TAG)" -ge 250 ] && [ "$(ask count events$BURN_TAG)" -le 350 ] || fail "$(ask count events$BURN_TAG) samples of 300"
 }
 
 it_keeps_two_events_apart() {
 	record -q -a -F $frequency -e cpu-clock -e task-clock -- "$PROGRAMS/right" $seconds || return
 	local first second
-	first=$(ask count burn_right 0) second=$(ask count burn_right 1)
+	first=$(ask count burn_right$BURN_TAG 0) second=$(ask count burn_right$BURN_TAG 1)
 	[ "$first" -ge $(($(expected 1) * 8 / 10)) ] || fail "cpu-clock: $first samples" || return
 	[ "$second" -gt 0 ] || fail "task-clock: $second samples"
 }

@@ -61,6 +61,12 @@ it_tells_programs_apart_that_are_written_over_each_other() {
 	names_all && judge --command burn_other --samples "$(expected 1)" --leaf '^other_'
 }
 
+it_tells_programs_apart_that_are_written_over_each_other_with_their_time_set_back() {
+	watch sh -c "for i in 1 2 3 4 5 6; do cat $PROGRAMS/right.noid >prog; chmod +x prog; touch -d @1000000000 prog; ./prog 0.1
+		cat $PROGRAMS/other.noid >prog; touch -d @1000000000 prog; ./prog 0.1; done"
+	names_all && judge --command burn_other --samples "$(expected 1)" --leaf '^other_'
+}
+
 # The same head, the same tail and the same size: all that a hash of both ends would see.
 it_tells_programs_apart_that_differ_only_in_the_middle() {
 	local side
@@ -79,7 +85,7 @@ it_tells_programs_apart_that_differ_only_in_the_middle() {
 overwritten() { # HOW SLICE
 	cp "$PROGRAMS"/lib{right,other}.so .
 	watch "$PROGRAMS/turns" "$1" 1.5 "$2" ./libright.so ./libother.so
-	names_turns 1.5 --right "$3" --unnamed 100
+	names_turns 1.5 --right "$3" --unnamed 100 --kernel 100
 }
 it_names_a_library_by_what_was_in_it_at_the_sample() { overwritten written 0.3 80; }
 it_gives_no_wrong_name_to_a_library_that_is_written_every_ten_milliseconds() { overwritten written 0.01 0; }
@@ -89,7 +95,7 @@ it_gives_no_wrong_name_to_a_library_whose_time_is_set_back_every_five_millisecon
 
 it_says_that_a_program_is_stripped() {
 	watch "$PROGRAMS/right.stripped" $seconds
-	ask reasons burn_right >reasons
+	ask reasons burn_right$BURN_TAG >reasons
 	grep -q '^stripped ' reasons || { cat reasons; fail "no word of it"; }
 }
 

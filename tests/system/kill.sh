@@ -80,12 +80,13 @@ it_leaves_no_process_behind_when_killed() {
 it_leaves_a_store_that_works_when_killed() {
 	local i
 	for i in 0.25 0.3 0.35 0.4; do
-		"$mapwright" record -q -a -F 999 --store "$here/store" -o killed.mwp -- \
-			sh -c "$PROGRAMS/right.static 1; $PROGRAMS/right 1" </dev/null &
+		"$mapwright" record -q -a -F 999 --store "$here/store" -o killed.mwp </dev/null &
 		recorder=$!
+		"$PROGRAMS/right.static" $i &
+		"$PROGRAMS/other" $i &
 		sleep $i
 		kill -KILL $recorder
-		wait $recorder 2>/dev/null
+		wait
 	done
 	watch "$PROGRAMS/right" $seconds && names_all && watch "$PROGRAMS/right.static" $seconds && names_all
 }

@@ -78,6 +78,8 @@ run_cases() {
 	trap '[ -z "$current" ] || { kill "$current"; wait "$current"; }; undo "$work"' EXIT
 	trap 'exit 130' INT TERM
 	endings=()
+	BURN_TAG=$(printf -- '-%04x' $(($$ % 65536)))
+	export BURN_TAG
 	if [ -z "${PROGRAMS:-}" ]; then
 		PROGRAMS=$work/programs
 		"$tests/programs/build.sh" "$PROGRAMS" || exit 2

@@ -127,7 +127,7 @@ it_names_a_preloaded_library_that_was_deleted() {
 	cp "$PROGRAMS/libright.so" lib.so
 	BURN_STARTED=$here/started PRELOAD_SECONDS=$seconds \
 		watch bash -c "LD_PRELOAD=./lib.so $PROGRAMS/right 0.01 & until_there started; rm lib.so; wait"
-	judge --command right --samples "$(expected 1)" --leaf '^right_work' --may-be-more
+	judge --command preloaded --samples "$(expected 1)" --leaf '^right_work' --may-be-more
 }
 
 it_tells_two_programs_of_one_process_id_apart() {
@@ -143,8 +143,8 @@ it_follows_a_process_that_becomes_another_program_again_and_again() {
 names_of_file() { # NAME: runs a program of that name, and asks for one line per stack
 	cp "$PROGRAMS/right.stripped" "$1"
 	watch "./$1" 0.3
-	"$mapwright" export -f folded p.mwp | grep '^burn_right;' >stacks
-	[ -s stacks ] && ! grep -v '^burn_right.* [0-9]*$' stacks
+	"$mapwright" export -f folded p.mwp | grep "^burn_right$BURN_TAG;" >stacks
+	[ -s stacks ] && ! grep -v "^burn_right.* [0-9]*$" stacks
 }
 
 it_keeps_a_file_name_with_a_newline_on_one_line() {

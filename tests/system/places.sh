@@ -117,7 +117,7 @@ it_names_a_library_of_the_lower_layer_that_was_copied_up() {
 	cp "$PROGRAMS/libright.so" lower/lib.so
 	BURN_STARTED=$here/started PRELOAD_SECONDS=0.3 overlay \
 		"{ LD_PRELOAD=$here/merged/lib.so $PROGRAMS/right 0.3 & until_there started; cat $PROGRAMS/libwrong.so >merged/lib.so; wait; }"
-	[ -e upper/lib.so ] && judge --command right --samples "$(expected 0.5)" --may-be-more --leaf '^right_work'
+	[ -e upper/lib.so ] && judge --command preloaded --samples "$(expected 0.5)" --may-be-more --leaf '^right_work'
 }
 
 it_names_a_program_of_a_squashfs_image_that_was_unmounted() {
@@ -154,7 +154,7 @@ it_names_a_program_of_a_container_that_was_removed_with_its_image() {
 	cp "$PROGRAMS/wrong" prog
 	tar -C root -c . | podman import -q - $image >/dev/null 2>&1 || skip "podman import does not work here"
 	at_end sh -c "podman rmi -f $image >/dev/null 2>&1"
-	local run="podman --runtime runc --cgroup-manager cgroupfs run --rm --network none --ulimit nofile=4096:4096 --ulimit nproc=4096:4096"
+	local run="podman --runtime runc --cgroup-manager cgroupfs run --rm --network none --env BURN_TAG --ulimit nofile=4096:4096 --ulimit nproc=4096:4096"
 	$run $image "$here/prog" 0.01 || skip "podman run does not work here"
 	watch sh -c "$run $image $here/prog $seconds; podman rmi -f $image >/dev/null; sleep 0.3"
 	names_all

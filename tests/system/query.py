@@ -37,6 +37,17 @@ def reasons(profile, command):
         print(reason, count, place)
 
 
+def leaves(profile, path_end):
+    """What leaves in the file whose path ends so are called, or why they have no name: lines WHAT COUNT."""
+    counts = collections.Counter()
+    for sample in profile['samples']:
+        leaf = leaf_of(sample)
+        if leaf.get('path', '').endswith(path_end):
+            counts[leaf.get('reason', leaf.get('name'))] += sample['count']
+    for what, number in counts.most_common():
+        print(what, number)
+
+
 def count(profile, command, event='0'):
     """How many samples the command has, of the event of this number."""
     print(sum(s['count'] for s in samples_of(profile, command) if s['event'] == int(event)))
@@ -104,8 +115,16 @@ def rootfs(profile, name):
             print(c.get('rootfs', '-'), c.get('layers', '-'))
 
 
+def inferred(profile, function):
+    """Of the leaves of this name, how many per cent are marked as inferred; 0 without any."""
+    found = [(leaf_of(s), s['count']) for s in profile['samples']]
+    named = [(leaf.get('inferred', False), n) for leaf, n in found if leaf.get('name') == function]
+    print(100 * sum(n for marked, n in named if marked) // max(1, sum(n for _, n in named)))
+
+
 def main():
-    questions = (containers, rootfs, file_id, reasons, count, commands, fact, tally, last_sample, account, intruders)
+    questions = (containers, rootfs, file_id, reasons, leaves, count, commands, fact, tally, last_sample, account,
+                 intruders, inferred)
     name, *arguments = sys.argv[1:]
     question = next(q for q in questions if q.__name__ == name.replace('-', '_'))
     try:

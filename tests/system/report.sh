@@ -18,7 +18,7 @@ it_says_what_was_recorded_and_what_it_cost() {
 
 it_shows_command_file_and_function() {
 	record_both && report || return
-	grep -Eq '^ +[0-9.]+% .*burn_right +right +\[\.\] right_first$' out || { head -n 40 out; fail "no such row"; }
+	grep -Eq "^ +[0-9.]+% .*burn_right$BURN_TAG +right +\[\.\] right_first\$" out || { head -n 40 out; fail "no such row"; }
 }
 
 it_says_what_has_no_name_and_why() {
@@ -41,7 +41,7 @@ it_sorts_by_each_key_that_perf_has() {
 		report --sort $key || fail "--sort $key" || return
 		grep -Eq '^ +[0-9]+\.[0-9]+%' out || { cat out; fail "no rows for --sort $key"; } || return
 	done
-	report --sort comm && grep -Eq '^ +[0-9.]+% +burn_right *$' out
+	report --sort comm && grep -Eq "^ +[0-9.]+% +burn_right$BURN_TAG *\$" out
 }
 
 it_refuses_a_key_that_there_is_not() {
@@ -68,7 +68,7 @@ it_writes_json_that_python_reads() {
 it_writes_folded_stacks_that_begin_with_the_command() {
 	record_both || return
 	"$mapwright" export -f folded p.mwp >folded
-	grep -q '^burn_right;.*;main;.*;right_first [0-9]*$' folded || { head folded; fail "no such stack"; } || return
+	grep -q "^burn_right$BURN_TAG;.*;main;.*;right_first [0-9]*\$" folded || { head folded; fail "no such stack"; } || return
 	! grep -Ev '^[^;]+(;[^;]+)* [0-9]+$' folded
 }
 

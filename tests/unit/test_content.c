@@ -57,6 +57,7 @@ static struct file_request request_for(int fd)
 			.mtime_sec = s.stx_mtime.tv_sec,
 			.mtime_nsec = s.stx_mtime.tv_nsec,
 			.device = s.stx_dev_major << 20 | s.stx_dev_minor,
+			.links = s.stx_nlink,
 		},
 		.magic = (uint64_t)fs.f_type,
 		.pid = (uint32_t)getpid(),
@@ -139,7 +140,17 @@ static void an_unlink_after_the_sample_does_no_harm(void **state)
 	_cleanup_close_ int fd = open(f->path, O_RDWR | O_CLOEXEC);
 	struct file_request request = request_for(fd);
 	request.key.ctime_nsec ^= 1; /* as if the change time had moved on since */
+	request.key.links++;
 	assert_int_equal(content_is_proved(fd, &request, NULL), 1);
+}
+
+static void a_file_whose_modification_time_was_set_back_is_not_proved(void **state)
+{
+	struct fixture *f = *state;
+	_cleanup_close_ int fd = open(f->path, O_RDWR | O_CLOEXEC);
+	struct file_request request = request_for(fd);
+	request.key.ctime_nsec ^= 1;
+	assert_int_equal(content_is_proved(fd, &request, NULL), 0);
 }
 
 static void another_inode_is_not_proved_whatever_its_times(void **state)
@@ -175,17 +186,20 @@ static void a_file_system_that_may_never_answer_is_left_alone(void **state)
 	assert_int_equal(reason, MW_REASON_TIMEOUT);
 }
 
-static void a_pin_notices_writes_but_not_renames(void **state)
+static void a_pin_notices_writes_but_not_unlinks(void **state)
 {
 	struct fixture *f = *state;
 	struct pin pin = PIN_INIT;
 	pin.fd = open(f->path, O_RDWR | O_CLOEXEC);
 	assert_int_equal(pin_remember(&pin), 0);
-	char other[160];
-	snprintf(other, sizeof other, "%s/other", f->tree.path);
-	assert_int_equal(rename(f->path, other), 0);
+	struct timespec times[2] = {{.tv_sec = pin.key.mtime_sec, .tv_nsec = pin.key.mtime_nsec},
+				    {.tv_sec = pin.key.mtime_sec, .tv_nsec = pin.key.mtime_nsec}};
+	assert_int_equal(unlink(f->path), 0);
 	assert_int_equal(pin_is_unchanged(&pin), 1);
-	assert_int_equal(ftruncate(pin.fd, 3), 0);
+
+	assert_int_equal(pin_remember(&pin), 0);
+	assert_int_equal(pwrite(pin.fd, "other content", 12, 0), 12);
+	assert_int_equal(futimens(pin.fd, times), 0);
 	assert_int_equal(pin_is_unchanged(&pin), 0);
 	pin_mark_extracted(&pin);
 }
@@ -201,7 +215,8 @@ int main(void)
 		TEST(another_inode_is_not_proved_whatever_its_times),
 		TEST(what_is_no_regular_file_is_not_opened),
 		TEST(a_file_system_that_may_never_answer_is_left_alone),
-		TEST(a_pin_notices_writes_but_not_renames),
+		TEST(a_file_whose_modification_time_was_set_back_is_not_proved),
+		TEST(a_pin_notices_writes_but_not_unlinks),
 	};
 	return cmocka_run_group_tests_name("content", tests, NULL, NULL);
 }

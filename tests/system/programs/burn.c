@@ -14,7 +14,9 @@
  *   over           after copying its code over itself, onto anonymous memory
  *   moved          in P_first, after moving its page elsewhere
  *   copied         in a copy of P_first in anonymous memory
+ *   filed FILE     in a copy of P_first in a new file that holds nothing else
  *
+ * BURN_TAG is appended to the command name: so two runs of the tests at a time tell theirs apart.
  * If BURN_STARTED is set, a file of that name appears when a tenth of the time is spent.
  */
 #define _GNU_SOURCE
@@ -75,6 +77,14 @@ static double cpu_time(void)
 	struct timespec t;
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void take_name(void)
+{
+	char tagged[32];
+	const char *tag = getenv("BURN_TAG");
+	snprintf(tagged, sizeof tagged, "%s%s", name, tag ? tag : "");
+	prctl(PR_SET_NAME, tagged);
 }
 
 static void tell_start(void)
@@ -181,6 +191,18 @@ static void copy_over_itself(burn_fn *fn)
 	memcpy(anonymous_page((void *)fn), copy, PAGE_SIZE);
 }
 
+static burn_fn *copied_to_file(burn_fn *fn, const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, (void *)fn, PAGE_SIZE) != PAGE_SIZE) {
+		perror(path);
+		exit(1);
+	}
+	void *page = mmap(NULL, PAGE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	close(fd);
+	return (burn_fn *)page;
+}
+
 static burn_fn *moved(burn_fn *fn)
 {
 	void *target = anonymous_page(NULL);
@@ -193,7 +215,7 @@ int main(int argc, char **argv)
 	seconds = argc > 1 ? atof(argv[1]) : 1;
 	/* As an interpreter it gets the script's path here: the last part counts. */
 	const char *how = argc > 2 ? basename(argv[2]) : "flat";
-	prctl(PR_SET_NAME, name);
+	take_name();
 	if (strcmp(how, "flat") == 0) {
 		burn_all();
 	} else if (strcmp(how, "unlinked") == 0) {
@@ -218,6 +240,8 @@ int main(int argc, char **argv)
 		burn(moved(JOIN(P, first)), NULL);
 	} else if (strcmp(how, "copied") == 0) {
 		burn((burn_fn *)memcpy(anonymous_page(NULL), (void *)JOIN(P, first), PAGE_SIZE), NULL);
+	} else if (strcmp(how, "filed") == 0 && argc > 3) {
+		burn(copied_to_file(JOIN(P, first), argv[3]), NULL);
 	} else {
 		fprintf(stderr, "burn: how? %s\n", how);
 		return 2;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* events faults|switches N: causes that many page faults, or context switches, under the name "events". */
+/* events faults|switches N: causes that many page faults, or context switches. Its command name is events
+ * and BURN_TAG. */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,7 +12,10 @@
 int main(int argc, char **argv)
 {
 	long n = argc > 2 ? atol(argv[2]) : 0;
-	prctl(PR_SET_NAME, "events");
+	char name[32];
+	const char *tag = getenv("BURN_TAG");
+	snprintf(name, sizeof name, "events%s", tag ? tag : "");
+	prctl(PR_SET_NAME, name);
 	if (argc > 1 && strcmp(argv[1], "faults") == 0) {
 		size_t size = (size_t)n * 4096;
 		char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -2,7 +2,8 @@
 /*
  * turns HOW SECONDS SLICE RIGHT OTHER: two libraries of the same layout, with the functions right_work
  * and other_work, take turns of SLICE seconds of CPU time each, SECONDS in all. Which one has its turn
- * is known for certain, and told by the caller: under_right or under_other.
+ * is known for certain, and told by the caller: under_right or under_other. The command name is turns
+ * and BURN_TAG.
  *
  *   loaded       each is loaded and unloaded again; it often lands where the other was
  *   unlinked     both are loaded at the start and their files removed
@@ -46,6 +47,14 @@ static double cpu_time(void)
 	struct timespec t;
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void take_name(void)
+{
+	char tagged[32];
+	const char *tag = getenv("BURN_TAG");
+	snprintf(tagged, sizeof tagged, "turns%s", tag ? tag : "");
+	prctl(PR_SET_NAME, tagged);
 }
 
 /* The callers differ in more than their names, lest the compiler makes them one. */
@@ -151,7 +160,7 @@ int main(int argc, char **argv)
 		{.path = argv[4], .function = "right_work", .under = under_right},
 		{.path = argv[5], .function = "other_work", .under = under_other},
 	};
-	prctl(PR_SET_NAME, "turns");
+	take_name();
 	read_side(&sides[0]);
 	read_side(&sides[1]);
 	if (sides[0].code != sides[1].code || sides[0].size != sides[1].size)
