@@ -15,6 +15,10 @@
 #define OWN_ID (UINT64_C(1) << 63)
 /* Remembered answers: kernel ids, or processes on a hybrid host. Older ones are asked anew. */
 #define N_ANSWERS 4096
+/* A process may be moved to another cgroup, mostly right after its start. Its answer grows old after */
+#define FIRST_ASK_NS UINT64_C(50000000)
+/* this time, then after twice as long, up to this. */
+#define LAST_ASK_NS UINT64_C(10000000000)
 #define MAX_PLACES (1 << 16)
 /* A container that is being set up is looked at again so often, each time after twice as long. */
 #define MAX_TRIES      4
@@ -54,6 +58,8 @@ struct answer {
 	uint64_t mount_namespace;
 	uint64_t start_time;
 	uint64_t cgroup; /* 0: free */
+	uint64_t asked;  /* by the time of the sample */
+	uint64_t lasts;  /* ns; 0: for ever, as the kernel's id tells the cgroup */
 	uint32_t pid;
 	uint32_t place; /* NONE: there was no room */
 	bool in_cgroup; /* in one of those that are wanted */
@@ -531,30 +537,73 @@ enum places_verdict places_verdict(const struct places *p, uint64_t cgroup,
 	return verdict_of(p, place == HASH_INDEX_NONE ? NULL : &p->places.items[place]);
 }
 
+/* What the answer to a sample is kept by. */
+static struct answer question_of(const struct places *p, const struct sample *sample)
+{
+	struct answer a = {.id = sample->cgroup, .mount_namespace = sample->mount_namespace};
+	if (a.id != ROOT_ID && !p->o.n_cgroups)
+		return a;
+	a.pid = sample->task.pid; /* the id says too little of this process */
+	a.start_time = sample->task.start_time;
+	a.lasts = FIRST_ASK_NS;
+	return a;
+}
+
+static struct answer *slot_of(struct places *p, const struct answer *a)
+{
+	uint64_t hash = hash_u64(place_hash(a->id, a->mount_namespace) ^
+				 hash_u64(a->start_time ^ a->pid));
+	return &p->answers[hash % N_ANSWERS];
+}
+
+static bool is_answer(const struct answer *a, const struct answer *question)
+{
+	return a->id == question->id && a->pid == question->pid &&
+	       a->start_time == question->start_time &&
+	       a->mount_namespace == question->mount_namespace;
+}
+
+static bool is_fresh(const struct answer *a, uint64_t now)
+{
+	return a->cgroup && (!a->lasts || now < a->asked + a->lasts);
+}
+
+/* The answer to a sample, from the table or asked for now. 0 or -ENOMEM. */
+static int answer(struct places *p, const struct sample *sample, struct answer *ret)
+{
+	struct answer question = question_of(p, sample);
+	struct answer *slot = slot_of(p, &question);
+	bool is_known = slot->cgroup && is_answer(slot, &question);
+	if (is_known && is_fresh(slot, sample->time)) {
+		*ret = *slot;
+		return 0;
+	}
+	if (is_known)
+		question.lasts = MIN(slot->lasts * 2, LAST_ASK_NS);
+	question.asked = sample->time;
+	int r = ask(p, sample, &question);
+	if (r < 0)
+		return r;
+	if (r == 0 && is_known) /* gone meanwhile: what was known of it stays true */
+		question = *slot;
+	*ret = question;
+	*slot = question;
+	if (r == 0 && !is_known)
+		slot->cgroup = 0;
+	return 0;
+}
+
 int places_see(struct places *p, const struct sample *sample, uint64_t *ret_cgroup,
 	       enum places_verdict *ret_verdict)
 {
-	struct answer wanted = {.id = sample->cgroup, .mount_namespace = sample->mount_namespace};
-	if (wanted.id == ROOT_ID || p->o.n_cgroups) { /* the id says too little of this process */
-		wanted.pid = sample->task.pid;
-		wanted.start_time = sample->task.start_time;
-	}
-	uint64_t hash = hash_u64(place_hash(wanted.id, wanted.mount_namespace) ^
-				 hash_u64(wanted.start_time ^ wanted.pid));
-	struct answer *a = &p->answers[hash % N_ANSWERS];
-	if (!a->cgroup || a->id != wanted.id || a->pid != wanted.pid ||
-	    a->start_time != wanted.start_time || a->mount_namespace != wanted.mount_namespace) {
-		int r = ask(p, sample, &wanted);
-		if (r < 0)
-			return r;
-		*a = wanted;
-		if (r == 0)
-			a->cgroup = 0;
-	}
-	*ret_cgroup = wanted.cgroup ? wanted.cgroup : a->cgroup;
-	struct place *place = a->place == NONE ? NULL : &p->places.items[a->place];
+	struct answer a;
+	int r = answer(p, sample, &a);
+	if (r < 0)
+		return r;
+	struct place *place = a.place == NONE ? NULL : &p->places.items[a.place];
 	if (place && place->state == STATE_AGAIN)
 		see_again(place, sample);
-	*ret_verdict = a->in_cgroup ? PLACES_WANTED : verdict_of(p, place);
+	*ret_cgroup = a.cgroup;
+	*ret_verdict = a.in_cgroup ? PLACES_WANTED : verdict_of(p, place);
 	return 0;
 }

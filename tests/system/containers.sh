@@ -30,6 +30,11 @@ run_podman() { # NAME PROGRAM SECONDS
 	podman_here run --rm --name "$1" --network none --ulimit nofile=4096:4096 --ulimit nproc=4096:4096 \
 		mapwright-case:1 "/bin/$2" "$3"
 }
+# stop_podman NAME PID: it is removed too, which must be over before its storage goes.
+stop_podman() {
+	podman_here kill "$1" >/dev/null
+	until_true is_gone "$2"
+}
 export -f podman_here run_podman
 make_image() {
 	need podman runc
@@ -71,11 +76,11 @@ it_records_only_a_container_that_starts_later() {
 it_records_only_a_running_container_named_by_its_id() {
 	make_image
 	run_podman web-1 right 60 &
-	at_end podman_here kill web-1
+	at_end stop_podman web-1 $!
 	until_true podman_here exec web-1 /bin/right 0 >/dev/null 2>&1
 	id=$(podman_here inspect --format '{{.Id}}' web-1)
 	record -q -g -F $frequency --duration 1s --container "${id:0:12}" -- sleep 1
-	seconds=0.8
+	seconds=0.4
 	is_from burn_right podman web-1 localhost/mapwright-case:1 || return
 	record -q -g -F $frequency --container podman:web-1 -- "$PROGRAMS/other" $seconds
 	has_no burn_other || return
