@@ -48,7 +48,7 @@ struct entry {
 typedef VEC(uint32_t) number_list;
 
 /* Files that are remembered, so that they are not opened again; the oldest is forgotten first. */
-#define ENTRIES_MAX  16384
+#define ENTRIES_MAX  4096
 #define EXECUTED_MAX 1024
 
 struct first_sight {
