@@ -4,9 +4,9 @@
 here=$(dirname "$0")
 mapwright=${1:-build/src/cli/mapwright}
 shift
-[ $# -gt 0 ] || set -- $(ls "$here" | sed -n 's/^bench_\(.*\)\.sh$/\1/p')
+[ $# -gt 0 ] || set -- $(ls "$here" | sed -n 's/^bench_\(.*\)\..*$/\1/p')
 echo "$(nproc) CPUs, $(uname -r), $(perf --version 2>/dev/null)"
 for name in "$@"; do
 	echo "== $name"
-	bash "$here/bench_$name.sh" "$mapwright" || exit 1
+	"$here/bench_$name".* "$mapwright" || exit 1
 done

@@ -7,6 +7,7 @@
 #ifndef BPF_COMMON_H
 #define BPF_COMMON_H
 
+#include "code_check.h"
 #include "kernel.h"
 #include "records.h"
 
@@ -107,6 +108,25 @@ static __always_inline __u64 mount_namespace_id(struct task_struct *task)
 	return bpf_core_field_exists(old->seq) ? BPF_CORE_READ(old, seq) : 0;
 }
 
+struct code_line {
+	__u64 words[CODE_LINE_WORDS];
+};
+
+/*
+ * The check of the code at an address of the current task; 0 if it is not in memory now. Of a caller
+ * it is the line that holds the call.
+ */
+__noinline int line_check(struct code_line *line, __u64 address, __u32 is_leaf)
+{
+	if (!line)
+		return 0;
+	address -= !is_leaf;
+	address &= ~(CODE_LINE_SIZE - 1ULL);
+	if (bpf_probe_read_user(line, sizeof *line, (void *)address) < 0)
+		return 0;
+	return code_check(line->words);
+}
+
 /* ---- whom to sample ------------------------------------------------------------------------- */
 
 static __always_inline bool matches(__u64 kind, __u32 id)
@@ -116,9 +136,37 @@ static __always_inline bool matches(__u64 kind, __u32 id)
 	return t && !t->waits_for_exec;
 }
 
+/* Deeper ones than this are not looked at. */
+#define CGROUP_DEPTH_MAX 32
+
+static __always_inline bool is_target_cgroup(__u64 id)
+{
+	for (int i = 0; i < CGROUPS_MAX; i++) {
+		if (i < settings.n_cgroups && settings.cgroups[i] == id)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the current task's cgroup, or one above it, is a target. */
+static __always_inline bool in_target_cgroup(void)
+{
+	if (!settings.n_cgroups)
+		return false;
+	for (int level = 0; level < CGROUP_DEPTH_MAX; level++) {
+		__u64 id = bpf_get_current_ancestor_cgroup_id(level);
+		if (!id)
+			break;
+		if (is_target_cgroup(id))
+			return true;
+	}
+	return false;
+}
+
 static __always_inline bool is_target(__u32 tgid, __u32 tid)
 {
-	return settings.all_tasks || matches(TARGET_PROCESS, tgid) || matches(TARGET_THREAD, tid);
+	return settings.all_tasks || matches(TARGET_PROCESS, tgid) || matches(TARGET_THREAD, tid) ||
+	       in_target_cgroup();
 }
 
 /* ---- the sample, in interrupt context -------------------------------------------------------- */

@@ -38,7 +38,8 @@ struct area {
 	__u64 flags;
 	__u64 magic; /* of the file system */
 	__u32 lock_sequence;
-	__u32 kind; /* enum area_kind */
+	__u16 kind; /* enum area_kind */
+	__u16 is_memory; /* a file that is only memory: memfd, shared anonymous memory, huge pages */
 };
 
 enum area_kind {
@@ -56,6 +57,7 @@ struct walk {
 	__u32 sequence;      /* of the address space at the sample */
 	__u32 sequence_now;
 	struct user_frame frame;
+	struct code_line line;
 };
 
 /* A user part that was asked for: what the sample must remember, and room to build the record. */
@@ -150,6 +152,8 @@ __noinline int read_file(__u64 file_address, struct area *area)
 	area->dentry = (__u64)BPF_CORE_READ(file, f_path.dentry);
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
 	area->magic = BPF_CORE_READ(inode, i_sb, s_magic);
+	area->is_memory = (area->magic == TMPFS_MAGIC || area->magic == HUGETLBFS_MAGIC) &&
+			  BPF_CORE_READ(inode, i_nlink) == 0;
 	read_key(inode, &area->key);
 	return AREA_FILE;
 }
@@ -307,13 +311,15 @@ __noinline int file_number(struct area *area, __u64 start_time)
 
 /* ---- the user part, in task work ------------------------------------------------------------- */
 
-static __always_inline void set_file_frame(struct user_frame *frame, struct area *area,
-					   __u64 address, __u64 start_time)
+static __always_inline void set_file_frame(struct walk *w, struct area *area, __u64 address,
+					   __u32 is_leaf)
 {
+	struct user_frame *frame = &w->frame;
 	frame->value = address - area->start + area->file_offset;
 	frame->kind = USER_FRAME_FILE;
-	frame->file = file_number(area, start_time);
+	frame->file = file_number(area, w->start_time);
 	frame->reason = frame->file == FILE_NONE ? REASON_EVICTED : 0;
+	frame->check = area->is_memory ? code_check_short(line_check(&w->line, address, is_leaf)) : 0;
 }
 
 static __always_inline void set_address_frame(struct user_frame *frame, __u8 kind, __u64 address,
@@ -323,6 +329,13 @@ static __always_inline void set_address_frame(struct user_frame *frame, __u8 kin
 	frame->kind = kind;
 	frame->file = FILE_NONE;
 	frame->reason = reason;
+	frame->check = 0;
+}
+
+static __always_inline void set_code_frame(struct walk *w, __u64 address, __u32 is_leaf)
+{
+	set_address_frame(&w->frame, USER_FRAME_CODE, address, 0);
+	w->frame.file = line_check(&w->line, address, is_leaf);
 }
 
 /* Nothing at all changed since the sample. */
@@ -351,9 +364,9 @@ static __always_inline int convert_sampled_leaf(struct walk *w, __u64 address)
 		return STEP_END;
 	}
 	if (w->leaf.kind == AREA_ANONYMOUS)
-		set_address_frame(&w->frame, USER_FRAME_CODE, address, 0);
+		set_code_frame(w, address, true);
 	else
-		set_file_frame(&w->frame, &w->leaf, address, w->start_time);
+		set_file_frame(w, &w->leaf, address, true);
 	return STEP_ON;
 }
 
@@ -397,9 +410,9 @@ __noinline int convert(struct walk *w, __u64 address, __u32 is_leaf)
 	if (!proved)
 		set_address_frame(&w->frame, USER_FRAME_RAW, address, REASON_RACED);
 	else if (area->kind == AREA_ANONYMOUS)
-		set_address_frame(&w->frame, USER_FRAME_CODE, address, 0);
+		set_code_frame(w, address, is_leaf);
 	else
-		set_file_frame(&w->frame, area, address, w->start_time);
+		set_file_frame(w, area, address, is_leaf);
 	return STEP_ON;
 }
 

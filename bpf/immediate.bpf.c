@@ -31,6 +31,7 @@ __u32 next_file = FILE_FIRST;
 struct stack {
 	__u64 addresses[MAX_FRAMES];
 	struct bpf_stack_build_id ids[MAX_FRAMES];
+	struct code_line line;
 	struct user_record record;
 };
 
@@ -87,11 +88,11 @@ static __always_inline void convert(struct stack *s, __u32 i, struct sample_reco
 {
 	struct bpf_stack_build_id *from = &s->ids[i];
 	struct user_frame *frame = &s->record.frames[i];
-	frame->unused = 0;
+	frame->check = 0;
 	if (from->status != BPF_STACK_BUILD_ID_VALID) {
 		frame->value = s->addresses[i];
 		frame->kind = USER_FRAME_RAW; /* without a reason: user space finds out */
-		frame->file = FILE_NONE;
+		frame->file = line_check(&s->line, s->addresses[i], i == 0);
 		frame->reason = 0;
 		return;
 	}
@@ -113,7 +114,7 @@ static __always_inline void add_reason_frame(struct user_record *r, __u32 n, __u
 	r->frames[n].file = FILE_NONE;
 	r->frames[n].kind = USER_FRAME_RAW;
 	r->frames[n].reason = reason;
-	r->frames[n].unused = 0;
+	r->frames[n].check = 0;
 	r->n_frames = n + 1;
 }
 

@@ -162,5 +162,7 @@ typedef int (*task_work_fn)(struct bpf_map *map, void *key, void *value);
 #define VM_EXEC           0x4UL
 #define PF_KTHREAD        0x00200000U
 #define BTRFS_SUPER_MAGIC 0x9123683EUL
+#define TMPFS_MAGIC       0x01021994UL
+#define HUGETLBFS_MAGIC   0x958458F6UL
 
 #endif

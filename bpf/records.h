@@ -16,12 +16,15 @@
 #define MAX_FRAMES 127 /* kernel.perf_event_max_stack as it comes */
 
 /* What user space decides before loading. */
+#define CGROUPS_MAX 8
+
 struct settings {
 	__u8 all_tasks;  /* else: those of the targets map */
 	__u8 count_idle; /* idle CPUs give samples too */
 	__u8 callers;    /* whole stacks, not only leaves */
-	__u8 unused;
+	__u8 n_cgroups;  /* of those below */
 	__u32 max_frames; /* of each part of a stack, at most MAX_FRAMES */
+	__u64 cgroups[CGROUPS_MAX]; /* ids: tasks in these, and below them, are targets too */
 };
 
 enum record_type {
@@ -65,10 +68,10 @@ enum user_frame_kind {
 
 struct user_frame {
 	__u64 value;
-	__u32 file;
+	__u32 file; /* of code without a file, and of addresses that are not decided: code_check() */
 	__u8 kind;
 	__u8 reason;
-	__u16 unused;
+	__u16 check; /* of a file that is only memory: code_check_short() */
 };
 
 struct user_record {

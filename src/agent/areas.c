@@ -114,7 +114,7 @@ int areas_find_code(struct areas *areas, const struct sample *sample, uint64_t a
 {
 	const struct mapping *m;
 	images_find(areas->images, sample, address, &m);
-	if (!m) { /* a program that makes code maps new memory for it: a newer snapshot has it */
+	if (!m || m->inode) { /* a program that makes code maps new memory for it: a newer snapshot has it */
 		images_refresh(areas->images, sample, sample->time);
 		images_find(areas->images, sample, address, &m);
 	}

@@ -109,6 +109,31 @@ void facts_of_files(struct profile *p, const struct first_sight_counts *c)
 	set_tallies(p, counts, ARRAY_SIZE(counts));
 }
 
+void facts_of_places(struct profile *p, const struct places_counts *c, uint64_t other,
+		     uint64_t lost)
+{
+	const struct named_count counts[] = {
+		{PROFILE_SKIPPED, "other-place", other},
+		{PROFILE_LOSS, "container-not-known-yet", lost},
+		{PROFILE_COUNTER, "containers-seen", c->containers},
+		{PROFILE_COUNTER, "containers-without-name", c->containers - c->named},
+		{PROFILE_COUNTER, "container-files-unreadable", c->failed},
+		{PROFILE_COUNTER, "places-full", c->full},
+	};
+	set_tallies(p, counts, ARRAY_SIZE(counts));
+}
+
+void facts_of_inferred(struct profile *p, const struct inferred_counts *c)
+{
+	const struct named_count counts[] = {
+		{PROFILE_COUNTER, "code-blocks-compared", c->looks},
+		{PROFILE_COUNTER, "code-blocks-equal", c->equal},
+		{PROFILE_COUNTER, "code-rewritten", c->rewritten},
+		{PROFILE_COUNTER, "code-blocks-forgotten", c->resets},
+	};
+	set_tallies(p, counts, ARRAY_SIZE(counts));
+}
+
 static uint64_t microseconds(const struct timeval *t)
 {
 	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;

@@ -4,6 +4,8 @@
 #define AGENT_FACTS_H
 
 #include "agent/first_sight.h"
+#include "agent/inferred.h"
+#include "agent/places.h"
 #include "capture/sampler.h"
 #include "profile/profile.h"
 
@@ -17,6 +19,10 @@ void facts_of_end(struct profile *p, const struct sampler_counts *counts, uint64
 void facts_of_files(struct profile *p, const struct first_sight_counts *counts);
 /* CPU time that recording has cost so far, ns: ours, that of the fork server and its children. */
 uint64_t facts_cpu_time(const struct proc *proc, uint32_t server);
+/* other: samples of places that were not wanted; lost: those of which it did not come to light. */
+void facts_of_places(struct profile *p, const struct places_counts *counts, uint64_t other,
+		     uint64_t lost);
+void facts_of_inferred(struct profile *p, const struct inferred_counts *counts);
 /* Our own cost and that of our children, without the command that was recorded. */
 void facts_of_cost(struct profile *p, const struct rusage *command, uint64_t bytes_written);
 

@@ -51,14 +51,14 @@ void first_sight_free(struct first_sight *f)
 	if (!f)
 		return;
 	vec_foreach(entry, &f->entries) {
-		release(f, *entry);
+		if (*entry)
+			release(f, *entry);
 		free(*entry);
 	}
 	vec_deinit(&f->entries);
 	vec_deinit(&f->by_number);
 	vec_deinit(&f->by_file);
 	vec_deinit(&f->waiting);
-	vec_deinit(&f->executed);
 	hash_index_deinit(&f->by_key);
 	free(f);
 }
@@ -75,10 +75,7 @@ size_t first_sight_unfinished(const struct first_sight *f)
 
 uint32_t first_sight_profile_file(const struct first_sight *f, uint32_t sampler_number)
 {
-	if (sampler_number >= f->by_number.n)
-		return UINT32_MAX;
-	uint32_t entry = f->by_number.items[sampler_number];
-	return entry == NO_ENTRY ? UINT32_MAX : f->entries.items[entry]->profile_file;
+	return sampler_number < f->by_number.n ? f->by_number.items[sampler_number] : UINT32_MAX;
 }
 
 bool first_sight_is_finished(const struct first_sight *f, uint32_t profile_file)
@@ -86,6 +83,27 @@ bool first_sight_is_finished(const struct first_sight *f, uint32_t profile_file)
 	if (profile_file >= f->by_file.n || f->by_file.items[profile_file] == NO_ENTRY)
 		return true; /* not one of ours */
 	return f->entries.items[f->by_file.items[profile_file]]->state >= STATE_DONE;
+}
+
+int first_sight_open(struct first_sight *f, uint32_t profile_file, const struct task_key *task,
+		     uint64_t map_start, uint64_t map_end, struct pin *ret)
+{
+	if (profile_file >= f->by_file.n || f->by_file.items[profile_file] == NO_ENTRY)
+		return -ENOENT;
+	const struct entry *entry = f->entries.items[f->by_file.items[profile_file]];
+	struct finder_context context = {.proc = f->o.proc, .log = f->o.log};
+	struct file_request request = {
+		.pid = task->pid,
+		.tid = task->tid,
+		.start_time = task->start_time,
+		.map_start = map_start,
+		.map_end = map_end,
+		.name = "",
+	};
+	enum mw_reason reason;
+	int r = mapped_file_ask(f->o.proc, &request);
+	request.key = entry->key.inode; /* as it was first seen: the bytes are the same if it is proved */
+	return r < 0 ? r : pin_open(&context, &request, ret, &reason);
 }
 
 /* ---- ends ------------------------------------------------------------------------------------ */
@@ -146,10 +164,11 @@ static bool is_same_content(const struct inode_key *a, const struct inode_key *b
  */
 static uint32_t find_twin(const struct first_sight *f, const struct entry *entry)
 {
-	vec_foreach(number, &f->executed) {
-		const struct entry *other = f->entries.items[*number];
-		if (other != entry && is_same_content(&other->key.inode, &entry->key.inode))
-			return *number;
+	for (size_t i = 0; i < MIN(f->n_executed, EXECUTED_MAX); i++) {
+		const struct entry *other = f->entries.items[f->executed[i]];
+		if (other && other != entry &&
+		    is_same_content(&other->key.inode, &entry->key.inode))
+			return f->executed[i];
 	}
 	return NO_ENTRY;
 }
@@ -204,15 +223,21 @@ int entry_open_again(struct first_sight *f, uint32_t number)
 	return entry_put_off(f, number, STATE_WAITING);
 }
 
-static int set_entry(entry_list *list, uint32_t number, uint32_t entry)
+static int set_number(number_list *list, uint32_t number, uint32_t value)
 {
 	int r = vec_reserve(list, (size_t)number + 1);
 	if (r < 0)
 		return r;
 	while (list->n <= number)
 		list->items[list->n++] = NO_ENTRY;
-	list->items[number] = entry;
+	list->items[number] = value;
 	return 0;
+}
+
+/* The sampler's number stands for this entry's file from now on. */
+static int set_profile_number(struct first_sight *f, uint32_t sampler_number, uint32_t number)
+{
+	return set_number(&f->by_number, sampler_number, f->entries.items[number]->profile_file);
 }
 
 static uint64_t hash_key(const struct sight_key *key)
@@ -236,14 +261,31 @@ static int add_to_profile(struct first_sight *f, uint32_t number, const char *la
 	int r = profile_add_file(f->o.profile, label, inode->device, inode->inode,
 				 &entry->profile_file);
 	if (r == 0)
-		r = set_entry(&f->by_file, entry->profile_file, number);
+		r = set_number(&f->by_file, entry->profile_file, number);
 	if (r == 0)
 		entry_tell_profile(f, entry, entry->reason);
 	return r;
 }
 
+/* What is in work when its turn comes stays. */
+static void forget_oldest(struct first_sight *f)
+{
+	uint32_t number = (uint32_t)f->oldest++;
+	struct entry *entry = f->entries.items[number];
+	if (!entry || entry->state < STATE_DONE)
+		return;
+	hash_index_remove(&f->by_key, hash_key(&entry->key), number);
+	if (entry->profile_file != NO_FILE)
+		f->by_file.items[entry->profile_file] = NO_ENTRY;
+	free(entry);
+	f->entries.items[number] = NULL;
+	f->n_entries--;
+}
+
 static int add_entry(struct first_sight *f, const struct sight_key *key, uint32_t *ret)
 {
+	while (f->n_entries >= ENTRIES_MAX && f->oldest < f->entries.n)
+		forget_oldest(f);
 	_cleanup_free_ struct entry *entry = calloc(1, sizeof *entry);
 	if (!entry)
 		return -ENOMEM;
@@ -258,6 +300,7 @@ static int add_entry(struct first_sight *f, const struct sight_key *key, uint32_
 	if (r < 0)
 		return r;
 	entry = NULL;
+	f->n_entries++;
 	f->unfinished++;
 	f->counts.seen++;
 	*ret = number;
@@ -324,7 +367,7 @@ static int add_by_id(struct first_sight *f, const struct file_sighting *s,
 	uint32_t number;
 	int can_be_asked = find_mapping(f, s, request);
 	int r = find_entry(f, &key, request, &number);
-	int set = r < 0 ? r : set_entry(&f->by_number, s->number, number);
+	int set = r < 0 ? r : set_profile_number(f, s->number, number);
 	if (r <= 0 || set < 0)
 		return r < 0 ? r : set;
 	if (can_be_asked == 0)
@@ -353,7 +396,7 @@ int first_sight_add(struct first_sight *f, const struct file_sighting *s)
 	struct sight_key key = {.inode = s->key};
 	uint32_t number;
 	int r = find_entry(f, &key, &request, &number);
-	int set = r < 0 ? r : set_entry(&f->by_number, s->number, number);
+	int set = r < 0 ? r : set_profile_number(f, s->number, number);
 	return r <= 0 || set < 0 ? (r < 0 ? r : set) : open_for(f, number, &request);
 }
 
@@ -413,8 +456,8 @@ int first_sight_add_executed(struct first_sight *f, int fd)
 		return r;
 	f->counts.executed++;
 	f->entries.items[number]->was_executed = true;
-	r = vec_push(&f->executed, number);
-	return r < 0 ? r : entry_put_off(f, number, STATE_OPEN);
+	f->executed[f->n_executed++ % EXECUTED_MAX] = number;
+	return entry_put_off(f, number, STATE_OPEN);
 }
 
 /* The vdso of every 64-bit process is the one we have in our own memory. */
@@ -448,7 +491,7 @@ int first_sight_add_vdso(struct first_sight *f, uint32_t *ret_profile_file)
 	if (r == 0)
 		r = add_to_profile(f, number, "[vdso]");
 	if (r == 0)
-		r = set_entry(&f->by_number, SAMPLER_FILE_VDSO, number);
+		r = set_profile_number(f, SAMPLER_FILE_VDSO, number);
 	if (r < 0)
 		return r;
 	struct entry *entry = f->entries.items[number];
@@ -474,6 +517,10 @@ int first_sight_add_vdso(struct first_sight *f, uint32_t *ret_profile_file)
 static int follow_twin(struct first_sight *f, struct entry *entry)
 {
 	const struct entry *twin = f->entries.items[entry->twin];
+	if (!twin) {
+		entry_finish(f, entry, MW_REASON_FILE_GONE);
+		return 0;
+	}
 	if (twin->state < STATE_DONE)
 		return -EAGAIN;
 	entry->id = twin->id;
@@ -569,7 +616,7 @@ void first_sight_go_on(struct first_sight *f)
 void first_sight_give_up(struct first_sight *f, enum mw_reason reason)
 {
 	vec_foreach(entry, &f->entries) {
-		if ((*entry)->state < STATE_DONE)
+		if (*entry && (*entry)->state < STATE_DONE)
 			entry_finish(f, *entry, reason);
 	}
 	f->waiting.n = 0;

@@ -90,6 +90,23 @@ static int describe(const struct entry *entry, struct meta *ret)
 	return 0;
 }
 
+int first_sight_segments(struct first_sight *f, uint32_t profile_file, struct meta *ret)
+{
+	if (profile_file >= f->by_file.n || f->by_file.items[profile_file] == NO_ENTRY)
+		return -ENOENT;
+	const struct entry *entry = f->entries.items[f->by_file.items[profile_file]];
+	if (entry->identity) {
+		int r = describe(entry, ret);
+		return r < 0 ? r : 1;
+	}
+	if (entry->state < STATE_DONE)
+		return 0;
+	if (entry->id.kind == MW_FILE_ID_NONE ||
+	    store_lookup(f->o.store, &entry->id, ret, NULL) != 1)
+		return -ENOENT;
+	return 1;
+}
+
 /* ---- the work -------------------------------------------------------------------------------- */
 
 /* Hands an open file to a child that looks who it is. -EAGAIN: later. */
@@ -290,19 +307,12 @@ static int take_names(struct first_sight *f, uint32_t number, const struct run_r
 	return 0;
 }
 
-int first_sight_take_results(struct first_sight *f)
+int first_sight_take_result(struct first_sight *f, const struct run_result *result)
 {
-	struct run_result result;
-	int r;
-	while ((r = run_server_receive(f->o.server, &result)) == 1) {
-		struct entry *entry = f->entries.items[result.ticket];
-		if (entry->state == STATE_IDENTIFYING)
-			r = take_identity(f, (uint32_t)result.ticket, &result);
-		else if (entry->state == STATE_EXTRACTING)
-			r = take_names(f, (uint32_t)result.ticket, &result);
-		if (r < 0)
-			return r;
-	}
-	first_sight_go_on(f);
-	return r;
+	struct entry *entry = f->entries.items[result->ticket];
+	if (entry->state == STATE_IDENTIFYING)
+		return take_identity(f, (uint32_t)result->ticket, result);
+	if (entry->state == STATE_EXTRACTING)
+		return take_names(f, (uint32_t)result->ticket, result);
+	return 0;
 }

@@ -13,12 +13,15 @@
 #include "agent/recorder.h"
 
 #include "agent/areas.h"
-#include "agent/cgroups.h"
+#include "agent/control.h"
 #include "agent/facts.h"
 #include "agent/first_sight.h"
 #include "agent/governor.h"
+#include "agent/held.h"
+#include "agent/places.h"
 #include "agent/undecided.h"
 #include "agent/workload.h"
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "capture/cpu_events.h"
@@ -57,6 +60,7 @@ struct recorder {
 	char remark[160]; /* why the event is another one than asked for */
 
 	struct workload workload;
+	struct control control;
 	struct proc proc;
 	struct run_server *server;
 	struct sampler *sampler;
@@ -66,11 +70,17 @@ struct recorder {
 	struct profile *profile;
 	struct profile_writer *writer;
 	struct first_sight *first_sight;
-	struct cgroups *cgroups;
+	struct places *places;
+	struct held *held; /* NULL: all places are wanted, or which are is known at once */
+	struct cgroup_target *cgroups; /* owned, o->n_cgroups of them */
+	bool cgroups_in_kernel;        /* the kernel tells which samples are in them */
+	uint64_t other_places;         /* samples left out */
+	struct run_job jobs[8];
 	struct exec_watch *exec_watch; /* NULL: the kernel does not tell what is executed */
 	struct images *images;
 	struct roots *roots;
 	struct areas *areas;
+	struct inferred *inferred;
 	struct undecided *undecided;
 	const struct engine *engine;
 	struct naming naming;
@@ -138,6 +148,15 @@ static int on_sample(void *data, const struct sample *sample)
 {
 	struct recorder *r = data;
 	struct frame frames[512];
+	uint64_t cgroup;
+	enum places_verdict verdict;
+	int seen = places_see(r->places, sample, &cgroup, &verdict);
+	if (seen < 0)
+		return seen;
+	if (verdict == PLACES_OTHER) {
+		r->other_places++;
+		return 0;
+	}
 	uint32_t n = MIN(sample->n_frames, ARRAY_SIZE(frames));
 	memcpy(frames, sample->frames, n * sizeof frames[0]);
 	for (uint32_t i = 0; i < n; i++) {
@@ -148,18 +167,24 @@ static int on_sample(void *data, const struct sample *sample)
 	struct sample translated = *sample;
 	translated.frames = frames;
 	translated.n_frames = n;
-	translated.cgroup = cgroups_see(r->cgroups, sample);
+	translated.cgroup = cgroup;
 	roots_touch(r->roots, sample->mount_namespace);
 	if (r->exec_watch)
 		exec_watch_see_namespace(r->exec_watch, sample->mount_namespace, sample->task.pid);
 	return undecided_take(r->undecided, &translated);
 }
 
-static int on_decided(void *data, struct sample *sample, struct frame *frames)
+static int add_sample(void *data, const struct sample *sample)
 {
 	struct recorder *r = data;
 	int result = profile_add_sample(r->profile, sample);
 	return result < 0 ? result : 0;
+}
+
+static int on_decided(void *data, struct sample *sample, struct frame *frames)
+{
+	struct recorder *r = data;
+	return r->held ? held_take(r->held, sample) : add_sample(r, sample);
 }
 
 static void forget_file(void *data, const struct sight_key *key)
@@ -243,6 +268,29 @@ static int check_target(const struct recorder *r, uint32_t id, const char *what,
 	return result < 0 ? error_errno(e, result, "%s %u", what, id) : 0;
 }
 
+static bool has_targets(const struct record_options *o)
+{
+	return o->all_cpus || o->n_pids || o->n_tids || o->n_containers || o->n_cgroups;
+}
+
+/* The kernel tells cgroups of the unified hierarchy; others, and containers, are told by us. */
+static int find_cgroups(struct recorder *r, struct mw_error *e)
+{
+	const struct record_options *o = r->o;
+	r->cgroups = calloc(o->n_cgroups + 1, sizeof *r->cgroups);
+	if (!r->cgroups)
+		return -ENOMEM;
+	r->cgroups_in_kernel = o->n_cgroups > 0 && o->n_cgroups <= SAMPLER_CGROUPS_MAX;
+	for (size_t i = 0; i < o->n_cgroups; i++) {
+		int result = cgroup_target_find(&r->proc, o->cgroups[i], &r->cgroups[i], e);
+		if (result < 0)
+			return result;
+		if (r->cgroups[i].hierarchy)
+			r->cgroups_in_kernel = false;
+	}
+	return 0;
+}
+
 static int add_targets(struct recorder *r, struct mw_error *e)
 {
 	const struct record_options *o = r->o;
@@ -257,7 +305,7 @@ static int add_targets(struct recorder *r, struct mw_error *e)
 		if (result >= 0)
 			result = sampler_add_thread(r->sampler, o->tids[i], e);
 	}
-	if (result >= 0 && !o->all_cpus && !o->n_pids && !o->n_tids)
+	if (result >= 0 && !has_targets(o))
 		result = sampler_add_after_exec(r->sampler, (uint32_t)r->workload.pid, e);
 	return result;
 }
@@ -270,13 +318,15 @@ static int open_sampler(struct recorder *r, struct mw_error *e)
 		.engine = r->engine,
 		.events = r->events,
 		.n_events = r->n_events,
-		.all_tasks = o->all_cpus,
+		.all_tasks = o->all_cpus || o->n_containers || (o->n_cgroups && !r->cgroups_in_kernel),
 		.count_idle = o->idle,
 		.callers = o->call_graph != RECORD_LEAF_ONLY,
 		.max_frames = (uint32_t)o->max_stack,
 		.ring_size = (uint32_t)o->ring_size,
 		.log = o->log,
 	};
+	for (size_t i = 0; r->cgroups_in_kernel && i < o->n_cgroups; i++)
+		options.cgroups[options.n_cgroups++] = r->cgroups[i].id;
 	struct sampler_handler handler = {r, on_sample, on_file};
 	int result = sampler_open(&options, &handler, &r->sampler, e);
 	if (result < 0) {
@@ -321,6 +371,29 @@ static size_t max_pins(void)
 	return MIN(left / 2, 256);
 }
 
+static int open_undecided(struct recorder *r, uint32_t vdso)
+{
+	struct inferred_options about_inferred = {
+		.profile = r->profile,
+		.first_sight = r->first_sight,
+		.images = r->images,
+		.proc = &r->proc,
+		.server = r->server,
+		.job = first_sight_n_jobs + 1,
+		.log = r->o->log,
+	};
+	int result = inferred_new(&about_inferred, &r->inferred);
+	struct undecided_options options = {
+		.areas = r->areas,
+		.images = r->images,
+		.inferred = r->inferred,
+		.vdso = vdso,
+		.decided = on_decided,
+		.data = r,
+	};
+	return result < 0 ? result : undecided_new(&options, &r->undecided);
+}
+
 static int open_first_sight(struct recorder *r, struct mw_error *e)
 {
 	int result = images_new(&r->proc, &r->images);
@@ -347,10 +420,27 @@ static int open_first_sight(struct recorder *r, struct mw_error *e)
 	if (result == 0)
 		result = areas_new(r->profile, r->first_sight, r->images, &r->areas);
 	if (result == 0)
-		result = undecided_new(r->areas, r->images, vdso, on_decided, r, &r->undecided);
-	if (result == 0)
-		result = cgroups_new(r->profile, &r->proc, &r->cgroups);
+		result = open_undecided(r, vdso);
 	return result < 0 ? error_errno(e, result, "first sight") : 0;
+}
+
+static int open_places(struct recorder *r, struct mw_error *e)
+{
+	struct places_options options = {
+		.profile = r->profile,
+		.proc = &r->proc,
+		.server = r->server,
+		.job = first_sight_n_jobs,
+		.log = r->o->log,
+		.containers = r->o->containers,
+		.n_containers = r->o->n_containers,
+		.cgroups = r->cgroups,
+		.n_cgroups = r->cgroups_in_kernel ? 0 : r->o->n_cgroups,
+	};
+	int result = places_new(&options, &r->places);
+	if (result == 0 && r->o->n_containers)
+		result = held_new(r->places, add_sample, r, &r->held);
+	return result < 0 ? error_errno(e, result, "places") : 0;
 }
 
 /* Worth having: without it, a program that lives for a moment may be gone before it is opened. */
@@ -398,7 +488,8 @@ static int open_loop(struct recorder *r, struct mw_error *e)
 			   r->workload.pidfd,
 			   sampler_fd(r->sampler),
 			   run_server_fd(r->server),
-			   r->exec_watch ? exec_watch_fd(r->exec_watch) : -1};
+			   r->exec_watch ? exec_watch_fd(r->exec_watch) : -1,
+			   r->control.orders};
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		int result = watch(r, fds[i]);
 		if (result < 0)
@@ -431,11 +522,23 @@ static int choose_engine(struct recorder *r, struct mw_error *e)
 			 r->engine->name);
 }
 
+/* First sight's jobs are numbered from 0 on, the others' numbers are behind them. */
+static int start_server(struct recorder *r, struct mw_error *e)
+{
+	size_t n = first_sight_n_jobs;
+	if (n + 2 > ARRAY_SIZE(r->jobs))
+		return error_errno(e, -E2BIG, "jobs");
+	memcpy(r->jobs, first_sight_jobs, n * sizeof r->jobs[0]);
+	r->jobs[n] = places_job;
+	r->jobs[n + 1] = inferred_job;
+	return run_server_start(r->jobs, n + 2, &r->server, e);
+}
+
 static int set_up(struct recorder *r, struct mw_error *e)
 {
 	int result = choose_engine(r, e);
 	if (result >= 0)
-		result = run_server_start(first_sight_jobs, first_sight_n_jobs, &r->server, e);
+		result = start_server(r, e);
 	if (result >= 0)
 		result = block_signals(r, e);
 	if (result >= 0 && r->o->command)
@@ -444,6 +547,8 @@ static int set_up(struct recorder *r, struct mw_error *e)
 		result = proc_init(&r->proc, "/proc", e);
 	if (result >= 0)
 		result = choose_events(r, e);
+	if (result >= 0)
+		result = find_cgroups(r, e);
 	if (result >= 0)
 		result = open_sampler(r, e);
 	if (result >= 0)
@@ -454,6 +559,10 @@ static int set_up(struct recorder *r, struct mw_error *e)
 		result = open_naming(r, e);
 	if (result >= 0)
 		result = open_first_sight(r, e);
+	if (result >= 0 && r->o->control)
+		result = control_open(&r->control, r->o->control, e);
+	if (result >= 0)
+		result = open_places(r, e);
 	if (result >= 0) {
 		open_exec_watch(r);
 		result = open_loop(r, e);
@@ -466,8 +575,11 @@ static void tear_down(struct recorder *r)
 	workload_deinit(&r->workload);
 	exec_watch_free(r->exec_watch);
 	first_sight_free(r->first_sight);
-	cgroups_free(r->cgroups);
+	held_free(r->held);
+	places_free(r->places);
+	free(r->cgroups);
 	undecided_free(r->undecided);
+	inferred_free(r->inferred);
 	areas_free(r->areas);
 	images_free(r->images);
 	roots_free(r->roots);
@@ -480,6 +592,7 @@ static void tear_down(struct recorder *r)
 	store_close(r->store);
 	run_server_stop(r->server);
 	proc_deinit(&r->proc);
+	control_close(&r->control);
 	cleanup_close(&r->epoll);
 	cleanup_close(&r->timer);
 	cleanup_close(&r->signals);
@@ -534,14 +647,24 @@ static int each_second(struct recorder *r)
 	return result;
 }
 
+static int decide_more(struct recorder *r)
+{
+	inferred_tick(r->inferred);
+	return undecided_tick(r->undecided);
+}
+
 static int each_tick(struct recorder *r)
 {
 	uint64_t expirations;
-	if (read(r->timer, &expirations, sizeof expirations) < 0 && errno != EAGAIN)
-		return -errno;
+	if (read(r->timer, &expirations, sizeof expirations) < 0)
+		return errno == EAGAIN ? 0 : -errno; /* it is not time yet */
 	uint64_t now = now_ns();
 	first_sight_go_on(r->first_sight);
-	int result = undecided_tick(r->undecided);
+	int result = decide_more(r);
+	if (result >= 0)
+		result = places_go_on(r->places);
+	if (result >= 0 && r->held)
+		result = held_go_on(r->held);
 	if (result < 0)
 		return result;
 	if (r->o->duration && now - r->start >= r->o->duration)
@@ -561,6 +684,41 @@ static void take_signals(struct recorder *r)
 	}
 }
 
+static void take_orders(struct recorder *r)
+{
+	enum control_order order;
+	while ((order = control_next(&r->control)) != CONTROL_NONE) {
+		if (order == CONTROL_ENABLE || order == CONTROL_DISABLE)
+			sampler_pause(r->sampler, order == CONTROL_DISABLE);
+		else if (order == CONTROL_STOP)
+			r->is_over = true;
+		control_acknowledge(&r->control);
+	}
+}
+
+/* Tickets tell whose job it was. */
+static int take_result(struct recorder *r, const struct run_result *got)
+{
+	if (got->ticket & PLACES_TICKET)
+		return places_take_result(r->places, got);
+	if (got->ticket >= FIRST_SIGHT_TICKETS)
+		return inferred_take_result(r->inferred, got);
+	return first_sight_take_result(r->first_sight, got);
+}
+
+static int take_results(struct recorder *r)
+{
+	struct run_result got;
+	int result;
+	while ((result = run_server_receive(r->server, &got)) == 1) {
+		result = take_result(r, &got);
+		if (result < 0)
+			return result;
+	}
+	first_sight_go_on(r->first_sight);
+	return result;
+}
+
 /* Waits for something to happen and does what it asks for. */
 static int turn(struct recorder *r, int timeout_ms)
 {
@@ -569,11 +727,12 @@ static int turn(struct recorder *r, int timeout_ms)
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	take_signals(r);
+	take_orders(r);
 	int result = take_executed(r);
 	if (result >= 0)
 		result = sampler_dispatch(r->sampler);
 	if (result >= 0)
-		result = first_sight_take_results(r->first_sight);
+		result = take_results(r);
 	if (result == -EPIPE) /* the fork server died: no new names, but the samples go on */
 		result = 0;
 	if (result >= 0)
@@ -605,7 +764,9 @@ static int record(struct recorder *r, struct mw_error *e)
 static int finish_work(struct recorder *r, struct mw_error *e)
 {
 	uint64_t deadline = now_ns() + LAST_WORK_NS;
-	while (first_sight_unfinished(r->first_sight) && now_ns() < deadline) {
+	while ((first_sight_unfinished(r->first_sight) || undecided_waiting(r->undecided) ||
+		places_unfinished(r->places)) &&
+	       now_ns() < deadline) {
 		struct epoll_event ready[8];
 		if (epoll_wait(r->epoll, ready, ARRAY_SIZE(ready), 100) < 0 && errno != EINTR)
 			return -errno;
@@ -613,13 +774,41 @@ static int finish_work(struct recorder *r, struct mw_error *e)
 		if (r->interrupts > 1)
 			return error_set(e, -EINTR, "interrupted twice: %s lacks the end",
 					 r->o->output);
-		if (first_sight_take_results(r->first_sight) < 0)
+		if (take_results(r) < 0)
 			break;
 		uint64_t expirations;
-		(void)!read(r->timer, &expirations, sizeof expirations);
+		if (read(r->timer, &expirations, sizeof expirations) < 0)
+			continue;
+		int result = decide_more(r);
+		if (result < 0)
+			return result;
 	}
+	int result = undecided_finish(r->undecided);
+	if (result < 0)
+		return result;
 	first_sight_give_up(r->first_sight, MW_REASON_TIMEOUT);
-	return 0;
+	places_give_up(r->places);
+	return r->held ? held_go_on(r->held) : 0;
+}
+
+static void list_place(void *data, const char *text)
+{
+	struct buffer *b = data;
+	if (b->n < 400)
+		buffer_printf(b, "%s%s", b->n ? ", " : "", text);
+}
+
+/* Nothing of what was wanted was there: a name was mistyped, or it did not run. */
+static void say_if_nothing_matched(struct recorder *r)
+{
+	struct buffer seen = {};
+	if (!r->o->n_containers || r->profile->total_count)
+		return;
+	places_list(r->places, list_place, &seen);
+	buffer_u8(&seen, 0);
+	if (!seen.failed)
+		notice(r, "no container of that name was seen", seen.n > 1 ? (char *)seen.data : NULL);
+	buffer_deinit(&seen);
 }
 
 static int finish(struct recorder *r, struct mw_error *e)
@@ -627,7 +816,7 @@ static int finish(struct recorder *r, struct mw_error *e)
 	uint64_t duration = now_ns() - r->start;
 	int result = sampler_stop(r->sampler);
 	if (result >= 0)
-		result = undecided_tick(r->undecided);
+		result = decide_more(r);
 	if (result >= 0)
 		result = finish_work(r, e);
 	if (result == -EINTR)
@@ -642,6 +831,12 @@ static int finish(struct recorder *r, struct mw_error *e)
 	facts_of_end(r->profile, &counts, duration, sampler_run_time(r->sampler));
 	struct first_sight_counts files = first_sight_get_counts(r->first_sight);
 	facts_of_files(r->profile, &files);
+	struct places_counts places = places_get_counts(r->places);
+	struct held_counts held = r->held ? held_get_counts(r->held) : (struct held_counts){};
+	facts_of_places(r->profile, &places, r->other_places + held.other, held.lost);
+	say_if_nothing_matched(r);
+	struct inferred_counts inferred = inferred_get_counts(r->inferred);
+	facts_of_inferred(r->profile, &inferred);
 	if (r->governor.lowered)
 		profile_set_tally(r->profile, PROFILE_COUNTER, "rate-lowered", r->governor.lowered);
 	run_server_stop(take_ptr(r->server));
@@ -659,6 +854,7 @@ int record_run(const struct record_options *options, struct mw_error *e)
 	struct recorder r = {
 		.o = options,
 		.workload = WORKLOAD_INIT,
+		.control = CONTROL_INIT,
 		.proc = PROC_INIT,
 		.signals = -1,
 		.timer = -1,

@@ -48,6 +48,12 @@ struct record_options {
 	size_t n_pids;
 	const uint32_t *tids;
 	size_t n_tids;
+	/* Containers, running ones and those to come: by name, id or RUNTIME:NAME. */
+	const char *const *containers;
+	size_t n_containers;
+	/* Cgroups: directories of a hierarchy, or paths in one. Not together with containers. */
+	const char *const *cgroups;
+	size_t n_cgroups;
 	char *const *command; /* ends in NULL; NULL if there is none */
 
 	const char *const *events; /* perf's names; none: cycles, or cpu-clock without a PMU */
@@ -61,6 +67,7 @@ struct record_options {
 	uint64_t ring_size; /* bytes, a power of two */
 	double max_overhead; /* percent of the machine that recording may cost; 0: no limit */
 
+	const char *control; /* where orders come from, see agent/control.h; NULL: nowhere */
 	uint64_t duration;  /* ns; 0: until interrupted or the command has ended */
 	uint64_t bucket;    /* ns of one time bucket */
 	const char *output; /* the profile file */

@@ -5,36 +5,32 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #define MAX_FRAMES  512
 #define MAX_WAITING 8192
 
+/* A sample waits for this long at most, counted from itself. */
+#define PATIENCE_NS UINT64_C(2000000000)
+
 struct waiting {
 	struct sample sample;
 	struct frame *frames; /* owned */
+	uint32_t *checks;     /* owned */
 };
 
 struct undecided {
-	struct areas *areas;
-	struct images *images;
-	uint32_t vdso;
-	decided_fn decided;
-	void *data;
+	struct undecided_options o;
 	VEC(struct waiting) waiting;
 	uint64_t overflows;
 };
 
-int undecided_new(struct areas *areas, struct images *images, uint32_t vdso, decided_fn decided,
-		  void *data, struct undecided **ret)
+int undecided_new(const struct undecided_options *options, struct undecided **ret)
 {
 	struct undecided *u = calloc(1, sizeof *u);
 	if (!u)
 		return -ENOMEM;
-	u->areas = areas;
-	u->images = images;
-	u->vdso = vdso;
-	u->decided = decided;
-	u->data = data;
+	u->o = *options;
 	*ret = u;
 	return 0;
 }
@@ -43,8 +39,10 @@ void undecided_free(struct undecided *u)
 {
 	if (!u)
 		return;
-	vec_foreach(w, &u->waiting)
+	vec_foreach(w, &u->waiting) {
 		free(w->frames);
+		free(w->checks);
+	}
 	vec_deinit(&u->waiting);
 	free(u);
 }
@@ -52,6 +50,11 @@ void undecided_free(struct undecided *u)
 uint64_t undecided_overflows(const struct undecided *u)
 {
 	return u->overflows;
+}
+
+size_t undecided_waiting(const struct undecided *u)
+{
+	return u->waiting.n;
 }
 
 static bool is_undecided(const struct frame *f)
@@ -73,14 +76,14 @@ static int set_area(struct undecided *u, const struct sample *sample, const stru
 {
 	if (strcmp(m->name, "[vdso]") == 0) {
 		f->kind = FRAME_FILE;
-		f->file = u->vdso;
+		f->file = u->o.vdso;
 		f->address -= m->start;
 		return 0;
 	}
 	f->kind = m->inode ? FRAME_FILE : FRAME_JIT;
 	if (m->inode)
 		f->address = f->address - m->start + m->offset;
-	return areas_find(u->areas, sample, m, &f->file);
+	return areas_find(u->o.areas, sample, m, &f->file);
 }
 
 /* 1: decided, 0: proof may still come, or -ENOMEM. */
@@ -89,13 +92,14 @@ static int decide(struct undecided *u, const struct sample *sample, struct frame
 {
 	const struct mapping *m;
 	bool is_leaf = !(f->flags & FRAME_RETURN);
-	enum image_proof proof = images_find(u->images, sample, f->address, &m);
+	enum image_proof proof = images_find(u->o.images, sample, f->address, &m);
 	if (proof == IMAGE_GONE) {
 		set_reason(f, MW_REASON_FILE_GONE);
 		return 1;
 	}
 	bool is_code = m && m->protection & MAP_EXECUTE;
-	if (proof == IMAGE_PROVED) {
+	/* If there is no later look at the program by now, there will be none: the process is gone. */
+	if (proof == IMAGE_PROVED || (proof == IMAGE_PROGRAM && is_last_time)) {
 		if (is_code) {
 			int r = set_area(u, sample, m, f);
 			return r < 0 ? r : 1;
@@ -123,15 +127,32 @@ static uint32_t cut_behind_broken(const struct frame *frames, uint32_t n)
 	return n;
 }
 
+/* How far a sample may go on waiting. */
+enum patience {
+	FIRST_TIME,
+	LATER,	   /* for the bytes of memory, no longer for what is mapped */
+	LAST_TIME, /* for nothing */
+};
+
+/* 1: decided, 0: not yet, or -ENOMEM. */
+static int decide_frame(struct undecided *u, const struct sample *sample, struct frame *f,
+			uint32_t check, enum patience patience)
+{
+	int r = is_undecided(f) ? decide(u, sample, f, patience != FIRST_TIME) : 1;
+	if (r <= 0 || !check)
+		return r;
+	r = inferred_decide(u->o.inferred, sample, check, f);
+	return r < 0 ? r : r != INFERRED_WAIT || patience == LAST_TIME;
+}
+
 /* True if all frames are decided. Negative: -ENOMEM. */
 static int decide_all(struct undecided *u, const struct sample *sample, struct frame *frames,
-		      bool is_last_time)
+		      enum patience patience)
 {
 	int all = 1;
 	for (uint32_t i = 0; i < sample->n_frames; i++) {
-		if (!is_undecided(&frames[i]))
-			continue;
-		int r = decide(u, sample, &frames[i], is_last_time);
+		uint32_t check = sample->checks ? sample->checks[i] : 0;
+		int r = decide_frame(u, sample, &frames[i], check, patience);
 		if (r < 0)
 			return r;
 		if (r == 0)
@@ -146,20 +167,25 @@ static int deliver(struct undecided *u, struct sample *sample, struct frame *fra
 {
 	sample->frames = frames;
 	sample->n_frames = cut_behind_broken(frames, sample->n_frames);
-	return u->decided(u->data, sample, frames);
+	return u->o.decided(u->o.data, sample, frames);
 }
 
 static int wait(struct undecided *u, const struct sample *sample, const struct frame *frames)
 {
-	size_t size = sample->n_frames * sizeof *frames;
-	_cleanup_free_ struct frame *copy = malloc(size);
-	if (!copy)
+	_cleanup_free_ struct frame *copy = calloc(sample->n_frames, sizeof *copy);
+	_cleanup_free_ uint32_t *checks = calloc(sample->n_frames, sizeof *checks);
+	if (!copy || !checks)
 		return -ENOMEM;
-	memcpy(copy, frames, size);
-	struct waiting w = {.sample = *sample, .frames = copy};
+	memcpy(copy, frames, sample->n_frames * sizeof *copy);
+	if (sample->checks)
+		memcpy(checks, sample->checks, sample->n_frames * sizeof *checks);
+	struct waiting w = {.sample = *sample, .frames = copy, .checks = checks};
+	w.sample.checks = checks;
 	int r = vec_push(&u->waiting, w);
-	if (r == 0)
+	if (r == 0) {
 		copy = NULL;
+		checks = NULL;
+	}
 	return r;
 }
 
@@ -170,28 +196,69 @@ int undecided_take(struct undecided *u, const struct sample *sample)
 	copy.n_frames = MIN(sample->n_frames, MAX_FRAMES);
 	memcpy(frames, sample->frames, copy.n_frames * sizeof frames[0]);
 	bool is_full = u->waiting.n >= MAX_WAITING;
-	int r = decide_all(u, &copy, frames, is_full);
+	int r = decide_all(u, &copy, frames, is_full ? LAST_TIME : FIRST_TIME);
 	if (r == 0 && !is_full)
 		return wait(u, &copy, frames);
 	u->overflows += is_full;
 	return r < 0 ? r : deliver(u, &copy, frames);
 }
 
-int undecided_tick(struct undecided *u)
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static bool has_undecided(const struct waiting *w)
+{
+	for (uint32_t i = 0; i < w->sample.n_frames; i++) {
+		if (is_undecided(&w->frames[i]))
+			return true;
+	}
+	return false;
+}
+
+/* 1: delivered, 0: it waits on, or -errno. */
+static int go_on(struct undecided *u, struct waiting *w, uint64_t latest, enum patience patience)
+{
+	if (has_undecided(w))
+		images_refresh(u->o.images, &w->sample, latest);
+	bool is_over = w->sample.time + PATIENCE_NS < now_ns();
+	int r = decide_all(u, &w->sample, w->frames, is_over ? LAST_TIME : patience);
+	if (r == 0)
+		return 0;
+	if (r > 0)
+		r = deliver(u, &w->sample, w->frames);
+	free(w->frames);
+	free(w->checks);
+	return r < 0 ? r : 1;
+}
+
+static int go_on_all(struct undecided *u, enum patience patience)
 {
 	int result = 0;
 	uint64_t latest = 0;
+	size_t kept = 0;
 	vec_foreach(w, &u->waiting)
 		latest = MAX(latest, w->sample.time);
 	vec_foreach(w, &u->waiting) {
-		images_refresh(u->images, &w->sample, latest);
-		_cleanup_free_ struct frame *frames = w->frames;
-		int r = decide_all(u, &w->sample, frames, true);
-		if (r >= 0)
-			r = deliver(u, &w->sample, frames);
-		if (r < 0)
+		int r = go_on(u, w, latest, patience);
+		if (r == 0)
+			u->waiting.items[kept++] = *w;
+		else if (r < 0)
 			result = r;
 	}
-	u->waiting.n = 0;
+	u->waiting.n = kept;
 	return result;
+}
+
+int undecided_tick(struct undecided *u)
+{
+	return go_on_all(u, LATER);
+}
+
+int undecided_finish(struct undecided *u)
+{
+	return go_on_all(u, LAST_TIME);
 }

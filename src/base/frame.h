@@ -26,6 +26,11 @@ enum frame_kind {
  * so look-ups use address - 1. Every frame but the leaf and what a signal interrupted.
  */
 #define FRAME_RETURN 0x1
+/*
+ * FRAME_FILE: what ran was memory that is not this file's, but it lies where the file's code would lie
+ * and has its bytes (agent/inferred.h).
+ */
+#define FRAME_INFERRED 0x2
 
 struct frame {
 	uint64_t address;
@@ -86,6 +91,9 @@ struct sample {
 	uint32_t cpu;
 	uint32_t event;     /* number of the event in the recording */
 	const struct frame *frames; /* leaf first: kernel part, then user part */
+	/* Of each frame: what the bytes there were at the sample (bpf/code_check.h), 0 unknown; the short
+	 * form in FRAME_FILE. NULL: nothing is known. */
+	const uint32_t *checks;
 	uint32_t n_frames;
 };
 

@@ -34,6 +34,7 @@ struct cpu_events {
 	const struct log *log;
 	VEC(struct counter) counters;
 	unsigned divisor; /* of the rate that was asked for */
+	bool is_paused;
 	uint64_t *closed; /* for each event: overflows of counters that are closed by now */
 };
 
@@ -169,6 +170,8 @@ static int add_counter(struct cpu_events *c, uint32_t event, uint32_t cpu, struc
 	if (!link)
 		return explain(&c->events[event], cpu, -errno, e);
 	struct counter counter = {.event = event, .cpu = cpu, .fd = take_fd(fd), .link = link};
+	if (c->is_paused) /* attaching starts it */
+		ioctl(counter.fd, PERF_EVENT_IOC_DISABLE, 0);
 	return vec_push(&c->counters, counter);
 }
 
@@ -282,10 +285,16 @@ int cpu_events_refresh(struct cpu_events *c)
 	return r < 0 ? r : dropped + (int)(c->counters.n - before);
 }
 
+void cpu_events_pause(struct cpu_events *c, bool pause)
+{
+	c->is_paused = pause;
+	vec_foreach(counter, &c->counters)
+		ioctl(counter->fd, pause ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+}
+
 void cpu_events_stop(struct cpu_events *c)
 {
-	vec_foreach(counter, &c->counters)
-		ioctl(counter->fd, PERF_EVENT_IOC_DISABLE, 0);
+	cpu_events_pause(c, true);
 }
 
 uint64_t cpu_events_expected(struct cpu_events *c, size_t i)

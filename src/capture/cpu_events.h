@@ -32,6 +32,8 @@ int cpu_events_refresh(struct cpu_events *c);
  * weigh as much more, so what is summed up stays right.
  */
 void cpu_events_set_divisor(struct cpu_events *c, unsigned divisor);
+/* Stops all, or lets all go on; CPUs that come later too. */
+void cpu_events_pause(struct cpu_events *c, bool pause);
 /* Stops all; the counts stay readable. */
 void cpu_events_stop(struct cpu_events *c);
 

@@ -83,7 +83,7 @@ static uint32_t add_kernel_frames(const struct sample_record *r, struct frame *f
 	return n;
 }
 
-static uint32_t add_user_frames(const struct user_record *r, struct frame *frames)
+static uint32_t add_user_frames(const struct user_record *r, struct frame *frames, uint32_t *checks)
 {
 	static const uint8_t kinds[] = {
 		[USER_FRAME_FILE] = FRAME_FILE,
@@ -93,9 +93,11 @@ static uint32_t add_user_frames(const struct user_record *r, struct frame *frame
 	uint32_t n = MIN(r->n_frames, ARRAY_SIZE(r->frames));
 	for (uint32_t i = 0; i < n; i++) {
 		const struct user_frame *u = &r->frames[i];
+		bool has_file = u->kind == USER_FRAME_FILE;
+		checks[i] = has_file ? u->check : u->file;
 		frames[i] = (struct frame){
 			.address = u->value,
-			.file = u->file,
+			.file = has_file ? u->file : 0,
 			.kind = u->kind < ARRAY_SIZE(kinds) ? kinds[u->kind] : FRAME_RAW,
 			.flags = i ? FRAME_RETURN : 0,
 			.reason = u->reason,
@@ -108,9 +110,10 @@ static int deliver(struct join *join, const struct sample_record *r, const struc
 		   enum mw_reason reason)
 {
 	struct frame frames[2 * MAX_FRAMES + 2];
+	uint32_t checks[ARRAY_SIZE(frames)] = {};
 	uint32_t n = add_kernel_frames(r, frames);
 	if (user)
-		n += add_user_frames(user, frames + n);
+		n += add_user_frames(user, frames + n, checks + n);
 	else if (reason)
 		frames[n++] = (struct frame){.kind = FRAME_RAW, .reason = (uint8_t)reason};
 
@@ -124,6 +127,7 @@ static int deliver(struct join *join, const struct sample_record *r, const struc
 		.cpu = r->cpu,
 		.event = r->event,
 		.frames = frames,
+		.checks = checks,
 		.n_frames = n,
 	};
 	memcpy(sample.command, r->command, sizeof sample.command);

@@ -2,11 +2,13 @@
 #include "capture/kernel_btf.h"
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 #include <bpf/btf.h>
 #include <errno.h>
-#include <stdint.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 DEFINE_CLEANUP(struct btf *, btf__free)
 
@@ -16,10 +18,15 @@ static struct btf *load(void)
 	return access(KERNEL_BTF_PATH, R_OK) < 0 ? NULL : btf__parse(KERNEL_BTF_PATH, NULL);
 }
 
-int kernel_btf_count(void)
+int64_t kernel_btf_size(void)
 {
-	_cleanup_(cleanup_btf__free) struct btf *btf = load();
-	return btf ? (int)btf__type_cnt(btf) : -errno;
+	uint16_t magic = 0;
+	struct stat st;
+	_cleanup_close_ int fd = open(KERNEL_BTF_PATH, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	ssize_t n = io_pread(fd, &magic, sizeof magic, 0);
+	return n == sizeof magic && magic == BTF_MAGIC ? st.st_size : -EBADMSG;
 }
 
 bool kernel_btf_has_function(const char *name)

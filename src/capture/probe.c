@@ -65,10 +65,10 @@ static int probe_privileges(const struct log *log, char *detail, size_t size)
 
 static int probe_btf(const struct log *log, char *detail, size_t size)
 {
-	int n = kernel_btf_count();
+	int64_t n = kernel_btf_size();
 	if (n < 0)
-		return found(n, detail, size, "%s: %s", KERNEL_BTF_PATH, strerror(-n));
-	return found(0, detail, size, "%d types in %s", n, KERNEL_BTF_PATH);
+		return found((int)n, detail, size, "%s: %s", KERNEL_BTF_PATH, strerror((int)-n));
+	return found(0, detail, size, "%.1f MiB in %s", (double)n / (1 << 20), KERNEL_BTF_PATH);
 }
 
 static int probe_task_work(const struct log *log, char *detail, size_t size)

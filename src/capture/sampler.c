@@ -25,6 +25,7 @@ _Static_assert(REASON_GHOST == MW_REASON_GHOST, "bpf/reasons.h");
 _Static_assert(REASON_LOCK_CONTENDED == MW_REASON_LOCK_CONTENDED, "bpf/reasons.h");
 _Static_assert(REASON_CUT_DEPTH == MW_REASON_CUT_DEPTH, "bpf/reasons.h");
 _Static_assert(REASON_EVICTED == MW_REASON_EVICTED, "bpf/reasons.h");
+_Static_assert(CGROUPS_MAX == SAMPLER_CGROUPS_MAX, "bpf/records.h");
 _Static_assert(FILE_VDSO == SAMPLER_FILE_VDSO, "bpf/records.h");
 _Static_assert(sizeof(struct file_key) == sizeof(struct inode_key), "bpf/records.h");
 _Static_assert(offsetof(struct file_key, device) == offsetof(struct inode_key, device),
@@ -173,6 +174,8 @@ static int change_settings(struct sampler *s, struct mw_error *e)
 		.callers = o->callers,
 		.max_frames = o->max_frames && o->max_frames < MAX_FRAMES ? o->max_frames : MAX_FRAMES,
 	};
+	for (size_t i = 0; i < MIN(o->n_cgroups, (size_t)SAMPLER_CGROUPS_MAX); i++)
+		settings.cgroups[settings.n_cgroups++] = o->cgroups[i];
 	int r = map ? bpf_map__set_initial_value(map, &settings, sizeof settings) : -EINVAL;
 	if (r < 0)
 		return error_errno(e, r, "the settings of the sampler's BPF object");
@@ -332,6 +335,11 @@ void sampler_refresh(struct sampler *s)
 	cpu_events_refresh(s->events);
 	if (s->n_files >= FILES_BEFORE_CLEARING)
 		clear_files(s);
+}
+
+void sampler_pause(struct sampler *s, bool pause)
+{
+	cpu_events_pause(s->events, pause);
 }
 
 void sampler_set_divisor(struct sampler *s, unsigned divisor)

@@ -17,12 +17,16 @@
 struct engine;
 struct sampler;
 
+#define SAMPLER_CGROUPS_MAX 8
+
 struct sampler_options {
 	size_t size; /* of this struct, for those who come later */
 	const struct engine *engine;
 	const struct event *events; /* must outlive the sampler */
 	size_t n_events;
 	bool all_tasks;     /* else: those of sampler_add_*() and their future children */
+	uint64_t cgroups[SAMPLER_CGROUPS_MAX]; /* ids in the unified hierarchy: tasks in them, or below, */
+	size_t n_cgroups;                      /* are targets too */
 	bool count_idle;    /* idle CPUs give samples too */
 	bool callers;       /* whole stacks, not only leaves */
 	uint32_t max_frames; /* of each part of a stack; 0: as many as the kernel gives (127) */
@@ -103,6 +107,8 @@ int sampler_fd(const struct sampler *sampler);
 int sampler_dispatch(struct sampler *sampler);
 /* Once a second: follows CPUs that come and go, makes room for new files. */
 void sampler_refresh(struct sampler *sampler);
+/* No samples until it is called again with false. */
+void sampler_pause(struct sampler *sampler, bool pause);
 /* From now on the rate is the one asked for divided by this. */
 void sampler_set_divisor(struct sampler *sampler, unsigned divisor);
 /* The file will be announced again at its next sample: opening it failed, another task may help. */

@@ -15,6 +15,8 @@ struct arguments {
 	struct option_numbers pids;
 	struct option_numbers tids;
 	struct option_texts events;
+	struct option_texts containers;
+	struct option_texts cgroups;
 	bool call_graph; /* -g */
 	bool quiet;
 };
@@ -51,9 +53,18 @@ static const struct option_spec options[] = {
 	 .help = "These processes and the children they will have."},
 	{OPTION_NUMBERS, 't', "tid", "LIST", AT(tids), .min = 1, .complete = COMPLETE_PROCESSES,
 	 .help = "These threads and the children they will have."},
+	{OPTION_TEXTS, 0, "container", "NAME", AT(containers),
+	 .help = "These containers, those that run and those that start while recording: by name, by at least "
+		 "four digits of the id, or as RUNTIME:NAME (podman:web). A unit of systemd is one too."},
+	{OPTION_TEXTS, 0, "cgroup", "PATH", AT(cgroups), .complete = COMPLETE_DIRECTORIES,
+	 .help = "What runs in these control groups and below them: a directory in /sys/fs/cgroup, or a path "
+		 "in a hierarchy."},
 	{OPTION_TIME, 0, "duration", "TIME", AT(record.duration), .min = 1000000,
 	 .help = "Stop after this time (10, 10s, 500ms, 2m). Without it: when the command has ended, or "
 		 "at the first ^C."},
+	{OPTION_TEXT, 0, "control", "WHERE", AT(record.control),
+	 .help = "Take orders while recording, as perf does: enable, disable, stop and ping, a line each, from "
+		 "fifo:ORDERS[,ANSWERS] or fd:N[,M]; each is answered with ack."},
 	{OPTION_FLAG, 0, "idle", AT(record.idle),
 	 .help = "Count the time too in which a CPU had nothing to do."},
 
@@ -122,6 +133,7 @@ static const struct command_example examples[] = {
 	{"mapwright record -a -g -- make -j2", "the whole machine, while make runs"},
 	{"mapwright record -a --duration 10", "the whole machine for ten seconds"},
 	{"mapwright record -g -p 812,977 -F 999", "two processes, until ^C"},
+	{"mapwright record -g --container web --duration 1m", "one container, wherever its processes come from"},
 	{"mapwright record -g ./server --port 80", "one program from its start"},
 	{},
 };
@@ -163,9 +175,15 @@ static int complete(struct invocation *in, struct arguments *a)
 		return command_misuse(in->command, "-F and -c exclude each other");
 	if (r->all_cpus && (a->pids.n || a->tids.n))
 		return command_misuse(in->command, "-a and -p or -t exclude each other");
-	if (!r->all_cpus && !a->pids.n && !a->tids.n && !in->argc)
-		return command_misuse(in->command, "nothing to record: say -a, -p PID, -t TID "
-						   "or a command to run");
+	if (a->containers.n && a->cgroups.n)
+		return command_misuse(in->command, "--container and --cgroup exclude each other");
+	if ((a->containers.n || a->cgroups.n) && (a->pids.n || a->tids.n))
+		return command_misuse(in->command, "--container and --cgroup exclude -p and -t");
+	if (!r->all_cpus && !a->pids.n && !a->tids.n && !a->containers.n && !a->cgroups.n && !in->argc)
+		return command_misuse(in->command, "nothing to record: say -a, -p PID, -t TID, "
+						   "--container, --cgroup or a command to run");
+	if (a->containers.n || a->cgroups.n) /* of the whole machine, only these */
+		r->all_cpus = false;
 	if (!r->frequency && !r->count)
 		r->frequency = DEFAULT_FREQUENCY;
 	if (a->call_graph && r->call_graph == RECORD_LEAF_ONLY)
@@ -176,6 +194,10 @@ static int complete(struct invocation *in, struct arguments *a)
 	r->n_pids = a->pids.n;
 	r->tids = a->tids.items;
 	r->n_tids = a->tids.n;
+	r->containers = (const char *const *)a->containers.items;
+	r->n_containers = a->containers.n;
+	r->cgroups = (const char *const *)a->cgroups.items;
+	r->n_cgroups = a->cgroups.n;
 	r->events = (const char *const *)a->events.items;
 	r->n_events = a->events.n;
 	r->command = in->argc ? in->argv : NULL;

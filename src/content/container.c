@@ -51,6 +51,18 @@ int container_set(struct container *c, enum container_text which, const char *te
 	return 0;
 }
 
+bool container_merge(struct container *c, struct container *other)
+{
+	bool any = false;
+	for (size_t i = 0; i < CONTAINER_N_TEXTS; i++) {
+		if (c->text[i] || !other->text[i])
+			continue;
+		c->text[i] = take_ptr(other->text[i]);
+		any = true;
+	}
+	return any;
+}
+
 static bool is_id_prefix(const char *id, const char *wanted)
 {
 	size_t n = strlen(wanted);

@@ -17,6 +17,7 @@
 #ifndef CONTENT_CONTAINER_H
 #define CONTENT_CONTAINER_H
 
+#include "base/cleanup.h"
 #include "content/host_files.h"
 
 #include <mapwright/mapwright.h>
@@ -48,6 +49,8 @@ void container_deinit(struct container *c);
 const char *container_runtime(const struct container *c);
 /* Sets a text. One that is too long, empty or has a NUL inside is ignored. 0 or -ENOMEM. */
 int container_set(struct container *c, enum container_text which, const char *text, size_t n);
+/* Takes from another look at the same container what this one lacks. True if there was something. */
+bool container_merge(struct container *c, struct container *other);
 /* Whether people mean this one: by name, by at least four digits of its id, or by RUNTIME:NAME. */
 bool container_matches(const struct container *c, const char *wanted);
 /* Whether it is only a unit of systemd, whose processes see the machine as it is. */
@@ -58,7 +61,12 @@ struct container_clues;
 /* What /proc says about a task. -errno if it is gone. Borrows host. */
 int container_clues_read(const struct host_files *host, uint32_t pid, uint32_t tid,
 			 struct container_clues **ret);
+/* Where there is no task any more: the path of its cgroup alone. 0 or -ENOMEM. */
+int container_clues_of_path(const struct host_files *host, const char *cgroup,
+			    struct container_clues **ret);
 void container_clues_free(struct container_clues *k);
+
+DEFINE_CLEANUP(struct container_clues *, container_clues_free)
 
 /* 1, or 0 if the task is in no container that we know, or -ENOMEM. */
 int container_identify(const struct container_clues *k, struct container *ret);

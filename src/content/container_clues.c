@@ -156,6 +156,22 @@ int container_clues_read(const struct host_files *host, uint32_t pid, uint32_t t
 	return 0;
 }
 
+int container_clues_of_path(const struct host_files *host, const char *cgroup,
+			    struct container_clues **ret)
+{
+	struct container_clues *k = calloc(1, sizeof *k);
+	if (k)
+		k->cgroups = strdup(cgroup);
+	if (!k || !k->cgroups) {
+		free(k);
+		return -ENOMEM;
+	}
+	k->host = host;
+	add_path(k, k->cgroups);
+	*ret = k;
+	return 0;
+}
+
 void container_clues_free(struct container_clues *k)
 {
 	if (!k)

@@ -101,6 +101,12 @@ static void number_field(struct json *j, const char *key, uint64_t value)
 	fprintf(j->out, "\"%s\":%" PRIu64, key, value);
 }
 
+static void true_field(struct json *j, const char *key)
+{
+	separate(j);
+	fprintf(j->out, "\"%s\":true", key);
+}
+
 /* As text: readers keep numbers as doubles, which have 53 bits. */
 static void address_field(struct json *j, const char *key, uint64_t value)
 {
@@ -224,6 +230,8 @@ static void write_frame(struct json *j, const struct profile_frame *f)
 	}
 	if (f->at.flags & FRAME_RETURN)
 		number_field(j, "return", 1);
+	if (f->at.flags & FRAME_INFERRED)
+		true_field(j, "inferred");
 	if (f->name.name) {
 		struct buffer readable = {};
 		text_demangle(&readable, profile_string(j->p, f->name.name));

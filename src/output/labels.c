@@ -103,7 +103,10 @@ static int make_label(struct maker *m, size_t i)
 	if (r < 0)
 		return r;
 	m->text.n = 0;
-	buffer_printf(&m->text, "[%c] %s", f->at.kind == FRAME_KERNEL ? 'k' : '.',
+	buffer_printf(&m->text, "[%c] %s",
+		      f->at.kind == FRAME_KERNEL	  ? 'k'
+		      : f->at.flags & FRAME_INFERRED ? '~'
+						       : '.',
 		      labels_text(l, l->symbol[i]));
 	return intern(l, &m->text, &l->marked[i]);
 }

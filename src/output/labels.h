@@ -12,7 +12,7 @@ struct labels {
 	struct strings texts;
 	uint32_t *object; /* by frame: "libc.so.6", "[kernel]", "[ext4]", "[jit]", "[anon]", "[none]" */
 	uint32_t *symbol; /* by frame: "main", "[file-gone] 0x99" */
-	uint32_t *marked; /* by frame: the same after "[.] " or "[k] " */
+	uint32_t *marked; /* by frame: the same after "[.] ", "[k] ", or "[~] " if inferred */
 };
 
 int labels_init(struct labels *l, const struct profile *p);

@@ -201,6 +201,22 @@ static void add_cost(struct buffer *b, const struct profile *p)
 	buffer_printf(b, "\n");
 }
 
+/* What the mark of such rows means, if there are any. */
+static void add_inferred(struct buffer *b, const struct profile *p)
+{
+	uint64_t n_frames = 0, n_samples = 0;
+	vec_foreach(f, &p->frames) {
+		n_frames += !!(f->at.flags & FRAME_INFERRED);
+		n_samples += f->at.flags & FRAME_INFERRED ? f->self_count : 0;
+	}
+	if (!n_frames)
+		return;
+	buffer_printf(b,
+		      "# inferred: [~] marks code that ran from a copy in memory; place and bytes are "
+		      "this file's (%" PRIu64 " samples)\n",
+		      n_samples);
+}
+
 int report_write_head(const struct profile *p, FILE *out)
 {
 	struct buffer b = {};
@@ -212,6 +228,7 @@ int report_write_head(const struct profile *p, FILE *out)
 	add_lost(&b, p);
 	add_account(&b, p);
 	add_cost(&b, p);
+	add_inferred(&b, p);
 	if (p->damage) {
 		buffer_printf(&b, "# damaged:  ");
 		text_escape(&b, p->damage);

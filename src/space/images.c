@@ -122,6 +122,21 @@ static void take(struct images *images, struct image *image, const struct sample
 	image->start_code = start_code;
 }
 
+bool images_is_same_program(struct images *images, const struct sample *sample)
+{
+	uint64_t start_code;
+	return is_same_program(images, sample, &start_code);
+}
+
+const struct snapshot *images_snapshot(struct images *images, const struct sample *sample)
+{
+	bool is_new;
+	struct image *image = find_image(images, &sample->task, &is_new);
+	if (is_new)
+		take(images, image, sample);
+	return image->after;
+}
+
 void images_refresh(struct images *images, const struct sample *sample, uint64_t since)
 {
 	bool is_new;
@@ -137,15 +152,17 @@ static bool is_same_mapping(const struct mapping *a, const struct mapping *b)
 	       a->protection == b->protection;
 }
 
-static bool is_proved(const struct image *image, const struct sample *sample, uint64_t address,
-		      const struct mapping *m)
+/* Programs that copy their text over itself make it memory without a file: seen after, it still is. */
+static enum image_proof prove(const struct image *image, const struct sample *sample,
+			      uint64_t address, const struct mapping *m)
 {
 	if (m && m->inode && image->start_code >= m->start && image->start_code < m->end)
-		return true;
+		return image->after_time < sample->time ? IMAGE_PROGRAM : IMAGE_PROVED;
 	if (!image->before || image->before_time > sample->time || image->after_time < sample->time)
-		return false;
+		return IMAGE_SEEN;
 	const struct mapping *earlier = snapshot_find(image->before, address);
-	return m ? is_same_mapping(m, earlier) : !earlier;
+	bool is_proved = m ? is_same_mapping(m, earlier) : !earlier;
+	return is_proved ? IMAGE_PROVED : IMAGE_SEEN;
 }
 
 enum image_proof images_find(struct images *images, const struct sample *sample, uint64_t address,
@@ -158,5 +175,5 @@ enum image_proof images_find(struct images *images, const struct sample *sample,
 	*ret = image->after ? snapshot_find(image->after, address) : NULL;
 	if (!image->after)
 		return IMAGE_GONE;
-	return is_proved(image, sample, address, *ret) ? IMAGE_PROVED : IMAGE_SEEN;
+	return prove(image, sample, address, *ret);
 }

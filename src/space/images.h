@@ -19,7 +19,8 @@ struct images;
 enum image_proof {
 	IMAGE_GONE,   /* the process is gone or another program, and was never seen */
 	IMAGE_SEEN,   /* seen after the sample only, or before it only */
-	IMAGE_PROVED, /* the same before and after; or the program itself, which only an exec replaces */
+	IMAGE_PROGRAM, /* the program itself, seen before the sample: it stays, unless it moves itself */
+	IMAGE_PROVED, /* the same before and after; or the program itself, seen after */
 };
 
 /* Borrows proc. */
@@ -33,6 +34,10 @@ void images_free(struct images *images);
  */
 enum image_proof images_find(struct images *images, const struct sample *sample, uint64_t address,
 			     const struct mapping **ret);
+/* The latest snapshot of the sample's process, NULL if there is none; valid until the next call. */
+const struct snapshot *images_snapshot(struct images *images, const struct sample *sample);
+/* Whether the process is, now, still the program that was sampled. */
+bool images_is_same_program(struct images *images, const struct sample *sample);
 /* A new snapshot of the sample's process, unless one was taken after `since` (CLOCK_MONOTONIC, ns). */
 void images_refresh(struct images *images, const struct sample *sample, uint64_t since);
 

@@ -60,7 +60,7 @@ size_t snapshot_count(const struct snapshot *s)
 	return s->mappings.n;
 }
 
-const struct mapping *snapshot_find(const struct snapshot *s, uint64_t address)
+size_t snapshot_index(const struct snapshot *s, uint64_t address)
 {
 	size_t low = 0, high = s->mappings.n;
 	while (low < high) {
@@ -70,7 +70,16 @@ const struct mapping *snapshot_find(const struct snapshot *s, uint64_t address)
 		else
 			high = middle;
 	}
-	if (low == s->mappings.n || address < s->mappings.items[low].start)
-		return NULL;
-	return &s->mappings.items[low];
+	return low;
+}
+
+const struct mapping *snapshot_get(const struct snapshot *s, size_t index)
+{
+	return index < s->mappings.n ? &s->mappings.items[index] : NULL;
+}
+
+const struct mapping *snapshot_find(const struct snapshot *s, uint64_t address)
+{
+	const struct mapping *m = snapshot_get(s, snapshot_index(s, address));
+	return m && address >= m->start ? m : NULL;
 }

@@ -32,5 +32,8 @@ void snapshot_free(struct snapshot *snapshot);
 size_t snapshot_count(const struct snapshot *snapshot);
 /* NULL if nothing is mapped there. Valid as long as the snapshot. */
 const struct mapping *snapshot_find(const struct snapshot *snapshot, uint64_t address);
+/* By their order: the first that ends behind an address, and the one of a number, NULL if there is none. */
+size_t snapshot_index(const struct snapshot *snapshot, uint64_t address);
+const struct mapping *snapshot_get(const struct snapshot *snapshot, size_t index);
 
 #endif

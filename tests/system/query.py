@@ -98,8 +98,33 @@ def intruders(profile, command, *files):
                 print(frame['path'], frame.get('name', ''))
 
 
+def containers(profile, command):
+    """Where the samples of the command are from: lines COUNT RUNTIME NAME IMAGE, the most first."""
+    counts = collections.Counter()
+    for sample in samples_of(profile, command):
+        c = sample.get('container', {})
+        counts[c.get('runtime', 'none'), c.get('name', '-'), c.get('image', '-')] += sample['count']
+    for place, count in counts.most_common():
+        print(count, *place)
+
+
+def rootfs(profile, name):
+    """Root directory and layers of the container of this name."""
+    for c in profile.get('containers', []):
+        if c.get('name') == name:
+            print(c.get('rootfs', '-'), c.get('layers', '-'))
+
+
+def inferred(profile, function):
+    """Of the leaves of this name, how many per cent are marked as inferred; 0 without any."""
+    found = [(leaf_of(s), s['count']) for s in profile['samples']]
+    named = [(leaf.get('inferred', False), n) for leaf, n in found if leaf.get('name') == function]
+    print(100 * sum(n for marked, n in named if marked) // max(1, sum(n for _, n in named)))
+
+
 def main():
-    questions = (file_id, reasons, leaves, count, commands, fact, tally, last_sample, account, intruders)
+    questions = (containers, rootfs, file_id, reasons, leaves, count, commands, fact, tally, last_sample, account,
+                 intruders, inferred)
     name, *arguments = sys.argv[1:]
     question = next(q for q in questions if q.__name__ == name.replace('-', '_'))
     try:

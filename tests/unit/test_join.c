@@ -132,6 +132,33 @@ static void frames_that_are_callers_are_marked_as_returns(void **state)
 	join_free(join);
 }
 
+static int keep_checks(void *data, const struct sample *sample)
+{
+	memcpy(data, sample->checks, sample->n_frames * sizeof *sample->checks);
+	for (uint32_t i = 0; i < sample->n_frames; i++)
+		assert_int_equal(sample->frames[i].file,
+				 sample->frames[i].kind == FRAME_FILE ? 7 : 0);
+	return 0;
+}
+
+static void each_frame_keeps_the_check_of_its_bytes(void **state)
+{
+	uint32_t checks[5] = {1, 1, 1, 1, 1};
+	struct join *join;
+	assert_int_equal(join_new(3, keep_checks, checks, &join), 0);
+	struct sample_record s = {.n_kernel = 1, .ticket = 1};
+	struct user_record u = {.ticket = 1, .n_frames = 4};
+	u.frames[0] = (struct user_frame){.file = 0x12345678, .kind = USER_FRAME_CODE};
+	u.frames[1] = (struct user_frame){.file = 7, .kind = USER_FRAME_FILE, .check = 0xabcd};
+	u.frames[2] = (struct user_frame){.file = 7, .kind = USER_FRAME_FILE};
+	u.frames[3] = (struct user_frame){.file = 0x9abcdef0, .kind = USER_FRAME_RAW};
+	assert_int_equal(join_sample(join, &s), 0);
+	assert_int_equal(join_user(join, &u), 0);
+	const uint32_t expected[] = {0, 0x12345678, 0xabcd, 0, 0x9abcdef0};
+	assert_memory_equal(checks, expected, sizeof expected);
+	join_free(join);
+}
+
 static void counts_beyond_the_record_are_cut(void **state)
 {
 	struct delivered d = {};
@@ -154,6 +181,7 @@ int main(void)
 		cmocka_unit_test(a_sample_without_ticket_has_its_reason),
 		cmocka_unit_test(too_many_waiting_samples_cost_the_oldest_its_user_part),
 		cmocka_unit_test(frames_that_are_callers_are_marked_as_returns),
+		cmocka_unit_test(each_frame_keeps_the_check_of_its_bytes),
 		cmocka_unit_test(counts_beyond_the_record_are_cut),
 	};
 	return cmocka_run_group_tests_name("join", tests, NULL, NULL);

@@ -186,6 +186,28 @@ static void rows_of_all_samples_add_up_to_a_hundred_percent(void **state)
 	}
 }
 
+static void inferred_frames_are_marked_wherever_they_are_shown(void **state)
+{
+	_cleanup_(cleanup_profile_free) struct profile *p = build_empty();
+	uint32_t prog = build_file(p, "/usr/bin/prog", "gnu:93ac61ec", MW_REASON_NONE);
+	struct frame copy = FRAME_OF_FILE(prog, 0x1149);
+	copy.flags = FRAME_INFERRED;
+	build_samples(p, "prog", 100, 1000, 3, FRAMES(copy));
+	build_samples(p, "prog", 100, 1000, 1, FRAMES(FRAME_OF_FILE(prog, 0x1149)));
+	build_name(p, FRAME_FILE, prog, 0x1149, "work", NULL);
+	_cleanup_free_ char *report = report_text(p, &(struct report_options){
+		.keys = {REPORT_DSO, REPORT_SYM}, .n_keys = 2});
+	assert_contains(report, "# inferred: [~] marks");
+	assert_contains(report, "(3 samples)");
+	assert_contains(report, "    75.00%  prog           [~] work\n");
+	assert_contains(report, "    25.00%  prog           [.] work\n");
+	_cleanup_free_ char *json = export_text(p, "json");
+	assert_contains(json, "\"offset\":\"0x1149\",\"inferred\":true,\"name\":\"work\"");
+	assert_contains(json, "\"offset\":\"0x1149\",\"name\":\"work\"");
+	_cleanup_free_ char *folded = export_text(p, "folded");
+	assert_string_equal(folded, "prog;work 4\n");
+}
+
 static void a_report_without_samples_says_so(void **state)
 {
 	_cleanup_(cleanup_profile_free) struct profile *p = build_empty();
@@ -397,6 +419,7 @@ int main(void)
 		cmocka_unit_test(recursion_counts_a_sample_once),
 		cmocka_unit_test(rows_below_the_limit_are_left_out),
 		cmocka_unit_test(rows_of_all_samples_add_up_to_a_hundred_percent),
+		cmocka_unit_test(inferred_frames_are_marked_wherever_they_are_shown),
 		cmocka_unit_test(a_report_without_samples_says_so),
 		cmocka_unit_test(samples_without_frames_and_without_values_have_rows),
 		cmocka_unit_test(what_does_not_add_up_is_said),
