@@ -20,7 +20,7 @@ export PROGRAMS
 current=
 # The file that runs cleans up by itself.
 trap '[ -z "$current" ] || { kill -TERM "$current"; wait "$current"; }; rm -rf "$PROGRAMS"' EXIT
-trap 'exit 130' INT TERM
+trap 'exit 130' INT TERM HUP PIPE
 programs/build.sh "$PROGRAMS" || exit 2
 chmod 755 "$PROGRAMS"
 
