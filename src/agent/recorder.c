@@ -238,7 +238,11 @@ static int block_signals(struct recorder *r, struct mw_error *e)
 /* A store that cannot be used costs what later recordings would save, not this one. */
 static int open_store(struct recorder *r, struct mw_error *e)
 {
-	struct store_options options = {.directory = r->o->store, .log = r->o->log};
+	struct store_options options = {
+		.directory = r->o->store,
+		.size_limit = r->o->store_size,
+		.log = r->o->log,
+	};
 	int result = store_open(&options, &r->store, e);
 	if (result >= 0)
 		return 0;

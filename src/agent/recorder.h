@@ -72,6 +72,7 @@ struct record_options {
 	uint64_t bucket;    /* ns of one time bucket */
 	const char *output; /* the profile file */
 	const char *store;  /* the store's directory; NULL: the user's */
+	uint64_t store_size; /* bytes that it may have; 0: 2 GiB */
 
 	const struct log *log;
 	const struct record_listener *listener;

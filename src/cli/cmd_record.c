@@ -98,6 +98,9 @@ static const struct option_spec options[] = {
 	{OPTION_TEXT, 0, "store", "DIR", AT(record.store), .complete = COMPLETE_DIRECTORIES,
 	 .help = "Where symbols of the files seen are kept. Default: /var/cache/mapwright for root, "
 		 "~/.cache/mapwright for others."},
+	{OPTION_BYTES, 0, "store-size", "SIZE", AT(record.store_size), .min = 64 << 10,
+	 .help = "What the store may take on disk (500M, 4G); the symbols that were not used for the longest time go "
+		 "first. Default: 2G."},
 	{OPTION_TIME, 0, "bucket", "TIME", AT(record.bucket), .min = 1000000,
 	 .help = "How finely the profile tells times apart. Default: 100ms."},
 	{OPTION_FLAG, 'q', "quiet", AT(quiet), .help = "No progress, no summary; only what went wrong."},

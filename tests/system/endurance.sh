@@ -26,7 +26,7 @@ settled_holdings() {
 it_does_not_grow_in_a_long_storm() {
 	local processes=200000 files=20000 first last done
 	[ -n "${CHECK_LONG:-}" ] || skip "takes some minutes: make check-long"
-	"$mapwright" record -q -a -g -F 499 --store tiny-store -o storm.mwp &
+	"$mapwright" record -q -a -g -F 499 --store tiny-store --store-size 1M -o storm.mwp &
 	recorder=$!
 	at_end kill -9 $recorder
 	mkfifo go
