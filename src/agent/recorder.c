@@ -715,7 +715,11 @@ static int take_results(struct recorder *r)
 	struct run_result got;
 	int result;
 	while ((result = run_server_receive(r->server, &got)) == 1) {
+		uint64_t extracted = first_sight_get_counts(r->first_sight).extracted;
 		result = take_result(r, &got);
+		/* At once: a store that is too small may not have them for long. */
+		if (result >= 0 && first_sight_get_counts(r->first_sight).extracted != extracted)
+			result = naming_go_on(&r->naming);
 		if (result < 0)
 			return result;
 	}
