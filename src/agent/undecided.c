@@ -134,15 +134,38 @@ enum patience {
 	LAST_TIME, /* for nothing */
 };
 
+/*
+ * What was mapped at the sample cannot be told any more, but what its bytes were: if memory of now would
+ * have been named by them, so is the frame.
+ */
+static int infer_raced(struct undecided *u, const struct sample *sample, struct frame *f,
+		       uint32_t check)
+{
+	struct frame as_code = *f;
+	as_code.kind = FRAME_JIT;
+	as_code.reason = MW_REASON_NONE;
+	int r = inferred_decide(u->o.inferred, sample, check, &as_code);
+	if (r == INFERRED_YES)
+		*f = as_code;
+	return r;
+}
+
 /* 1: decided, 0: not yet, or -ENOMEM. */
 static int decide_frame(struct undecided *u, const struct sample *sample, struct frame *f,
 			uint32_t check, enum patience patience)
 {
+	struct frame before = *f;
 	int r = is_undecided(f) ? decide(u, sample, f, patience != FIRST_TIME) : 1;
 	if (r <= 0 || !check)
 		return r;
-	r = inferred_decide(u->o.inferred, sample, check, f);
-	return r < 0 ? r : r != INFERRED_WAIT || patience == LAST_TIME;
+	bool is_raced = is_undecided(&before) && f->reason == MW_REASON_RACED;
+	r = is_raced ? infer_raced(u, sample, f, check)
+		     : inferred_decide(u->o.inferred, sample, check, f);
+	if (r != INFERRED_WAIT || patience == LAST_TIME)
+		return r < 0 ? r : 1;
+	if (is_raced)
+		*f = before; /* it is to be decided again */
+	return 0;
 }
 
 /* True if all frames are decided. Negative: -ENOMEM. */
