@@ -74,7 +74,7 @@ static void flush(struct recorder *r)
 /* Says so the first time; the report has the rest. */
 static void govern(struct recorder *r)
 {
-	uint64_t spent = facts_cpu_time(&r->proc, (uint32_t)run_server_pid(r->server)) +
+	uint64_t spent = facts_cpu_time(&r->own_proc, (uint32_t)run_server_pid(r->server)) +
 			 sampler_run_time(r->sampler);
 	if (!governor_tell(&r->governor, now_ns(), spent))
 		return;
@@ -320,6 +320,7 @@ int record_run(const struct record_options *options, struct mw_error *e)
 		.workload = WORKLOAD_INIT,
 		.control = CONTROL_INIT,
 		.proc = PROC_INIT,
+		.own_proc = PROC_INIT,
 		.signals = -1,
 		.timer = -1,
 		.epoll = -1,

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "capture/cpu_events.h"
 #include "capture/probe.h"
+#include "proc/pid_namespace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -125,6 +126,16 @@ static int find_cgroups(struct recorder *r, struct mw_error *e)
 	return 0;
 }
 
+/* The command has another number in our own PID namespace. */
+static int add_command(struct recorder *r, struct mw_error *e)
+{
+	uint32_t pid = (uint32_t)r->workload.pid;
+	int result = r->o->proc ? pid_namespace_translate(&r->proc, pid, &pid) : 0;
+	if (result < 0)
+		return error_errno(e, result, "the command is not in %s", r->o->proc);
+	return sampler_add_after_exec(r->sampler, pid, e);
+}
+
 static int add_targets(struct recorder *r, struct mw_error *e)
 {
 	const struct record_options *o = r->o;
@@ -140,7 +151,7 @@ static int add_targets(struct recorder *r, struct mw_error *e)
 			result = sampler_add_thread(r->sampler, o->tids[i], e);
 	}
 	if (result >= 0 && !has_targets(o))
-		result = sampler_add_after_exec(r->sampler, (uint32_t)r->workload.pid, e);
+		result = add_command(r, e);
 	return result;
 }
 
@@ -358,6 +369,23 @@ static int start_server(struct recorder *r, struct mw_error *e)
 	return run_server_start(r->jobs, n + 2, &r->server, e);
 }
 
+/* Samples carry the numbers of the initial PID namespace: with another /proc they would be others'. */
+static int open_proc(struct recorder *r, struct mw_error *e)
+{
+	const char *where = r->o->proc ? r->o->proc : "/proc";
+	int result = proc_init(&r->own_proc, "/proc", e);
+	if (result >= 0)
+		result = proc_init(&r->proc, where, e);
+	if (result < 0)
+		return result;
+	if (pid_namespace_is_initial(&r->proc) != 0) /* yes, or it cannot be told */
+		return 0;
+	recorder_hint(r, "mount the machine's /proc into the container and name it with --proc DIR");
+	return error_set(e, -EXDEV,
+			 "%s is that of another PID namespace: its numbers are not those of the samples",
+			 where);
+}
+
 int recorder_set_up(struct recorder *r, struct mw_error *e)
 {
 	int result = choose_engine(r, e);
@@ -368,7 +396,7 @@ int recorder_set_up(struct recorder *r, struct mw_error *e)
 	if (result >= 0 && r->o->command)
 		result = workload_prepare(&r->workload, r->o->command, e);
 	if (result >= 0)
-		result = proc_init(&r->proc, "/proc", e);
+		result = open_proc(r, e);
 	if (result >= 0)
 		result = choose_events(r, e);
 	if (result >= 0)
@@ -416,6 +444,7 @@ void recorder_tear_down(struct recorder *r)
 	store_close(r->store);
 	run_server_stop(r->server);
 	proc_deinit(&r->proc);
+	proc_deinit(&r->own_proc);
 	control_close(&r->control);
 	cleanup_close(&r->epoll);
 	cleanup_close(&r->timer);

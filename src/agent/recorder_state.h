@@ -32,7 +32,8 @@ struct recorder {
 
 	struct workload workload;
 	struct control control;
-	struct proc proc;
+	struct proc proc;     /* with the numbers that the kernel gives to tasks */
+	struct proc own_proc; /* with ours */
 	struct run_server *server;
 	struct sampler *sampler;
 	struct store *store;
