@@ -28,7 +28,7 @@ static int namespace_of(const struct proc *proc, const char *pid, ino_t *ret)
 int pid_namespace_is_initial(const struct proc *proc)
 {
 	/* Process 1 of a /proc is the first of its namespace. */
-	ino_t inode;
+	ino_t inode = 0;
 	int r = namespace_of(proc, "1", &inode);
 	return r < 0 ? r : inode == INITIAL_INODE;
 }
@@ -53,7 +53,7 @@ static uint32_t innermost_pid(const struct proc *proc, const char *pid)
 int pid_namespace_translate(const struct proc *proc, uint32_t own_pid, uint32_t *ret)
 {
 	struct stat own;
-	ino_t inode;
+	ino_t inode = 0;
 	if (stat("/proc/self/ns/pid", &own) < 0)
 		return -errno;
 	_cleanup_close_ int fd = openat(proc->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
