@@ -46,6 +46,16 @@ struct place {
 	uint8_t state;
 };
 
+/* A question that found the server busy. Its files may be gone soon, so they stay open. */
+struct question {
+	struct container_question text;
+	int fds[CONTAINER_FILES_MAX];
+	size_t n_fds;
+	uint32_t place;
+};
+
+#define MAX_QUESTIONS 16
+
 struct known {
 	struct container container;
 	uint32_t number; /* in the profile */
@@ -72,6 +82,7 @@ struct places {
 	struct hash_index place_index;
 	VEC(struct known) containers;
 	struct hash_index container_index; /* by runtime and id */
+	VEC(struct question) questions; /* that wait, the oldest first */
 	size_t n_reading;
 	size_t n_again;
 	struct places_counts counts;
@@ -102,10 +113,19 @@ int places_new(const struct places_options *options, struct places **ret)
 	return 0;
 }
 
+static void close_files(const struct question *q)
+{
+	for (size_t i = 0; i < q->n_fds; i++)
+		close(q->fds[i]);
+}
+
 void places_free(struct places *p)
 {
 	if (!p)
 		return;
+	vec_foreach(question, &p->questions)
+		close_files(question);
+	vec_deinit(&p->questions);
 	vec_foreach(known, &p->containers)
 		container_deinit(&known->container);
 	vec_deinit(&p->containers);
@@ -285,19 +305,48 @@ static bool sees_host(const struct places *p, const struct place *place)
 	       strcmp(own, host) == 0;
 }
 
-/* The files that tell more, to a child. 1 if it was asked, 0 if there is nothing to ask, -EAGAIN. */
+/* 0 or -errno; -EAGAIN: the server is busy. */
+static int submit(struct places *p, const struct question *q)
+{
+	return run_server_submit(p->o.server, p->o.job, q->fds, q->n_fds, &q->text, sizeof q->text,
+				 PLACES_TICKET | q->place);
+}
+
+/* The files that tell more, to a child. 1 if it was asked or will be, 0 if not, -ENOMEM. */
 static int ask_child(struct places *p, const struct container_clues *k, const struct known *known,
 		     uint32_t number)
 {
-	struct container_question question;
-	int fds[CONTAINER_FILES_MAX];
-	size_t n = container_open_files(k, &known->container, &question, fds);
-	int r = n ? run_server_submit(p->o.server, p->o.job, fds, n, &question, sizeof question,
-				      PLACES_TICKET | number)
-		  : 0;
-	for (size_t i = 0; i < n; i++)
-		close(fds[i]);
-	return r == -EAGAIN ? r : r == 0 && n > 0;
+	struct question q = {.place = number};
+	q.n_fds = container_open_files(k, &known->container, &q.text, q.fds);
+	if (!q.n_fds)
+		return 0;
+	int r = p->questions.n ? -EAGAIN : submit(p, &q);
+	if (r == -EAGAIN && p->questions.n < MAX_QUESTIONS) {
+		r = vec_push(&p->questions, q);
+		if (r == 0)
+			return 1;
+	}
+	close_files(&q);
+	return r == -ENOMEM ? r : r == 0;
+}
+
+/* In the turn in which they came. */
+static void submit_questions(struct places *p)
+{
+	size_t done = 0;
+	for (; done < p->questions.n; done++) {
+		const struct question *q = &p->questions.items[done];
+		int r = submit(p, q);
+		if (r == -EAGAIN)
+			break;
+		if (r < 0) /* it will be looked at again */
+			set_state(p, &p->places.items[q->place], STATE_AGAIN);
+		close_files(q);
+	}
+	p->questions.n -= done;
+	if (done && p->questions.n)
+		memmove(p->questions.items, p->questions.items + done,
+			p->questions.n * sizeof p->questions.items[0]);
 }
 
 static void finish_look(struct places *p, struct place *place, const struct known *known)
@@ -331,10 +380,10 @@ static int take_container(struct places *p, uint32_t number, const struct contai
 		return r;
 	const struct known *known = &p->containers.items[container];
 	r = known->container.text[CONTAINER_IMAGE] ? 0 : ask_child(p, k, known, number);
+	if (r < 0)
+		return r;
 	if (r > 0)
 		set_state(p, place, STATE_READING);
-	else if (r == -EAGAIN) /* the server is busy: at the next tick */
-		place->next_try = 0;
 	else
 		finish_look(p, place, known);
 	return 0;
@@ -415,6 +464,7 @@ int places_take_result(struct places *p, const struct run_result *result)
 
 int places_go_on(struct places *p)
 {
+	submit_questions(p);
 	if (!p->n_again)
 		return 0;
 	uint64_t now = now_ns();

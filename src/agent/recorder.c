@@ -169,6 +169,8 @@ static int take_results(struct recorder *r)
 		if (result < 0)
 			return result;
 	}
+	if (result >= 0)
+		result = places_go_on(r->places);
 	first_sight_go_on(r->first_sight);
 	return result;
 }

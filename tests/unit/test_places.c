@@ -124,6 +124,7 @@ static void take_results(struct fixture *f)
 			assert_int_equal(places_take_result(f->places, &result), 0);
 		else
 			usleep(1000);
+		assert_int_equal(places_go_on(f->places), 0);
 	}
 	assert_int_equal(places_unfinished(f->places), 0);
 }
@@ -257,6 +258,34 @@ static void a_container_that_was_not_ready_is_looked_at_again(void **state)
 	assert_int_equal(places_go_on(f->places), 0);
 	take_results(f);
 	assert_string_equal(name_of(f, 4711), "web");
+}
+
+static void more_containers_than_the_server_takes_at_once_all_get_their_names(void **state)
+{
+	struct fixture *f = *state;
+	char list[8192] = "[", cgroup[160], name[16];
+	for (unsigned i = 0; i < 40; i++)
+		snprintf(list + strlen(list), sizeof list - strlen(list),
+			 "%s{\"id\":\"%064x\",\"names\":[\"web-%u\"]}", i ? "," : "", i, i);
+	strcat(list, "]");
+	write_file(f, list, "proc/1/root/s/overlay-containers/containers.json");
+	start(f, NULL, 0, false);
+	for (unsigned i = 0; i < 40; i++) {
+		snprintf(cgroup, sizeof cgroup, "0::/libpod_parent/libpod-%064x\n", i);
+		given_process(f, 100 + i, cgroup);
+		struct sample s = sample_of(100 + i, 5000 + i, SECOND);
+		see(f, &s, NULL);
+	}
+	for (unsigned tries = 0; tries < 4; tries++) { /* what found no room was put off */
+		take_results(f);
+		usleep(250000 << tries);
+		assert_int_equal(places_go_on(f->places), 0);
+	}
+	take_results(f);
+	for (unsigned i = 0; i < 40; i++) {
+		snprintf(name, sizeof name, "web-%u", i);
+		assert_string_equal(name_of(f, 5000 + i), name);
+	}
 }
 
 static void an_unreadable_list_is_counted_and_the_id_stays(void **state)
@@ -394,6 +423,7 @@ int main(void)
 		TEST(a_process_that_is_moved_is_seen_where_it_went),
 		TEST(a_place_whose_first_process_is_gone_is_told_by_its_next),
 		TEST(a_container_that_was_not_ready_is_looked_at_again),
+		TEST(more_containers_than_the_server_takes_at_once_all_get_their_names),
 		TEST(an_unreadable_list_is_counted_and_the_id_stays),
 		TEST(processes_are_chosen_by_a_cgroup_of_any_hierarchy),
 		TEST(a_cgroup_is_found_by_directory_and_by_path),
