@@ -117,6 +117,7 @@ void entry_tell_profile(struct first_sight *f, const struct entry *entry, enum m
 		id = &entry->key.id; /* the kernel's, padded */
 	profile_set_file(f->o.profile, entry->profile_file,
 			 id->kind == MW_FILE_ID_NONE ? NULL : id, reason);
+	profile_set_store_id(f->o.profile, entry->profile_file, &entry->store_id);
 }
 
 /* A file that is identified keeps its id, names or not: the store may have them from another copy. */
@@ -524,6 +525,7 @@ static int follow_twin(struct first_sight *f, struct entry *entry)
 	if (twin->state < STATE_DONE)
 		return -EAGAIN;
 	entry->id = twin->id;
+	entry->store_id = twin->store_id;
 	entry_finish(f, entry, twin->state == STATE_DONE ? MW_REASON_NONE : twin->reason);
 	return 0;
 }
@@ -536,6 +538,7 @@ static int look_into_store(struct first_sight *f, uint32_t number)
 {
 	struct entry *entry = f->entries.items[number];
 	if (store_complete_id(f->o.store, &entry->key.id, &entry->id) == 0) {
+		entry->store_id = entry->id;
 		entry_finish(f, entry, MW_REASON_NONE);
 		return 0;
 	}

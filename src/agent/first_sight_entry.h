@@ -35,7 +35,8 @@ struct entry {
 	bool was_executed;     /* seen at an exec: nobody can write to it while it runs */
 	uint32_t twin;	       /* STATE_TWIN: the other entry */
 	uint32_t profile_file; /* NO_FILE as long as no sample was in it */
-	struct mw_file_id id;  /* once it is identified */
+	struct mw_file_id id;  /* once it is identified, */
+	struct mw_file_id store_id; /* and what the store knows it by */
 	enum mw_reason reason; /* STATE_FAILED */
 	struct file_request request; /* name is not kept */
 	struct pin *pin;	     /* owned, while open */
