@@ -101,10 +101,10 @@ int first_sight_segments(struct first_sight *f, uint32_t profile_file, struct me
 	}
 	if (entry->state < STATE_DONE)
 		return 0;
-	if (entry->store_id.kind == MW_FILE_ID_NONE ||
-	    store_lookup(f->o.store, &entry->store_id, ret, NULL) != 1)
+	if (entry->store_id.kind == MW_FILE_ID_NONE)
 		return -ENOENT;
-	return 1;
+	/* If the store does not have it, the same content may be worked on for another entry. */
+	return store_lookup(f->o.store, &entry->store_id, ret, NULL) == 1;
 }
 
 /* ---- the work -------------------------------------------------------------------------------- */

@@ -17,6 +17,8 @@
 #define MAX_HOLES      8
 #define LOOKS_PER_TICK 3
 #define N_RECENT       1024
+/* Files beside a region are to be identified within this time. */
+#define SETTLE_NS UINT64_C(10000000000)
 #define PAGE_BITS      12
 #define NO_REGION      UINT32_MAX
 #define NO_BLOCK       UINT32_MAX
@@ -39,6 +41,7 @@ struct region {
 	uint32_t minor;
 	size_t n_near;
 	struct near near[HOLE_NEIGHBOURS];
+	uint64_t since;  /* time of the first sample in it */
 	bool is_settled; /* what follows is known */
 	uint32_t of;     /* of the near ones, whose holes these are */
 	size_t n_holes;
@@ -232,7 +235,7 @@ static int find_region(struct inferred *i, const struct sample *sample, const st
 	}
 	struct region region = {.task = sample->task, .start = m->start, .end = m->end,
 				.offset = m->offset,  .inode = m->inode, .major = m->major,
-				.minor = m->minor};
+				.minor = m->minor,    .since = sample->time};
 	for (; region.n_near < n; region.n_near++) {
 		struct near *to = &region.near[region.n_near];
 		*to = (struct near){near[region.n_near]->start, near[region.n_near]->end, 0};
@@ -318,9 +321,11 @@ static int settle(struct inferred *i, const struct sample *sample, uint32_t numb
 	for (uint32_t k = 0; is_there && k < region->n_near; k++) {
 		struct hole holes[MAX_HOLES];
 		int n = holes_of(i, s, area, &region->near[k], holes);
-		if (n < 0)
-			return n == -EAGAIN ? INFERRED_WAIT : n;
-		if (!n)
+		if (n == -EAGAIN && sample->time < region->since + SETTLE_NS)
+			return INFERRED_WAIT;
+		if (n < 0 && n != -EAGAIN)
+			return n;
+		if (n <= 0)
 			continue;
 		n_files++;
 		region->of = k;

@@ -49,7 +49,7 @@ reserve_huge_pages() { echo "$1" >/proc/sys/vm/nr_hugepages; }
 
 names_nothing() { # HOW [FILE]
 	run_copies copies "$@" || return 1
-	judge --command burn_rewritten --samples "$(expected 1)" --right 0 --unnamed 100 || return 1
+	judge --command burn_other --samples "$(expected 1)" --right 0 --unnamed 100 || return 1
 	ask inferred right_first >inferred
 	[ "$(cat inferred)" = 0 ] || { cat inferred; fail "inferred from other bytes"; }
 }
@@ -61,14 +61,14 @@ it_does_not_name_code_by_files_that_merely_lie_around_it() {
 
 names_until_rewritten() {
 	run_copies copies rewritten || return 1
-	judge --command burn_rewritten --samples "$(expected 0.5)" --right 0 --unnamed 100 || return 1
+	judge --command burn_other --samples "$(expected 0.5)" --right 0 --unnamed 100 || return 1
 	judge --samples "$(expected 0.5)" --leaf '^right_first$' --right 65 --unnamed 35
 }
 it_names_code_until_it_is_rewritten() { both names_until_rewritten; }
 
 names_right_turns() {
 	run_copies copies flicker || return 1
-	judge --command burn_rewritten --samples "$(expected 0.5)" --right 0 --unnamed 100
+	judge --command burn_other --samples "$(expected 0.5)" --right 0 --unnamed 100
 }
 it_gives_no_wrong_name_to_code_that_is_rewritten_every_millisecond() { both names_right_turns; }
 

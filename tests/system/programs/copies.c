@@ -10,8 +10,8 @@
  *   memfd      right_first's page, onto a memfd
  *   shared     the same, onto shared anonymous memory
  *
- * What is called burn_right has the bytes of right_first. In what follows the command is burn_rewritten
- * whenever other bytes run, and then no function of this file may be named:
+ * What is called burn_right has the bytes of right_first. In what follows the command is burn_other
+ * whenever other bytes run, and then no function of this file may be named. BURN_TAG is as for burn.
  *
  *   foreign    other bytes from the beginning, at right_first's place
  *   neighbour  the same at the place of right_second, which is left as it is
@@ -88,8 +88,9 @@ static void burn(double seconds, burn_fn *fn)
 
 static void become(const char *side)
 {
-	char name[16];
-	snprintf(name, sizeof name, "burn_%s", side);
+	char name[32];
+	const char *tag = getenv("BURN_TAG");
+	snprintf(name, sizeof name, "burn_%s%s", side, tag ? tag : "");
 	prctl(PR_SET_NAME, name);
 }
 
@@ -184,7 +185,7 @@ static void rewrite(double seconds)
 {
 	char *page = writable_page();
 	burn(seconds / 2, right_first);
-	become("rewritten");
+	become("other");
 	memcpy(page, (void *)right_second, PAGE_SIZE);
 	burn(seconds / 2, right_first);
 }
@@ -198,7 +199,7 @@ static void flicker(double seconds)
 		memcpy(page, own, PAGE_SIZE);
 		become("right");
 		burn(0.001, right_first);
-		become("rewritten");
+		become("other");
 		memcpy(page, (void *)right_second, PAGE_SIZE);
 		burn(0.001, right_first);
 	}
@@ -210,7 +211,7 @@ static void burn_foreign(double seconds, burn_fn *at, burn_fn *bytes)
 	memcpy(page, (void *)bytes, PAGE_SIZE);
 	mprotect(page, PAGE_SIZE, PROT_READ | PROT_EXEC);
 	must(mremap(page, PAGE_SIZE, PAGE_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)at));
-	become("rewritten");
+	become("other");
 	burn(seconds, at);
 }
 
@@ -223,7 +224,7 @@ static void burn_beside(double seconds, const char *path)
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 	memcpy(page, (void *)right_first, PAGE_SIZE);
 	mprotect(page, PAGE_SIZE, PROT_READ | PROT_EXEC);
-	become("rewritten");
+	become("other");
 	burn(seconds, (burn_fn *)page);
 }
 
