@@ -151,12 +151,18 @@ static const char *label_of(const struct first_sight *f, const struct file_reque
 	return request->path && request->path[0] ? request->path : request->name;
 }
 
-/* Whether two keys are states of one file between which nothing was written. */
+/*
+ * Whether two keys are states of one file between which nothing was written. As in content/content.c,
+ * only another number of names explains a change time that moved on: the file may have been written to
+ * after it ran, and its modification time set back.
+ */
 static bool is_same_content(const struct inode_key *a, const struct inode_key *b)
 {
+	bool same_change = a->ctime_sec == b->ctime_sec && a->ctime_nsec == b->ctime_nsec;
 	return a->inode == b->inode && a->device == b->device && a->subvolume == b->subvolume &&
 	       a->generation == b->generation && a->size == b->size &&
-	       a->mtime_sec == b->mtime_sec && a->mtime_nsec == b->mtime_nsec;
+	       a->mtime_sec == b->mtime_sec && a->mtime_nsec == b->mtime_nsec &&
+	       (same_change || a->links != b->links);
 }
 
 /*
