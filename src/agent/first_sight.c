@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 
 /* How often a file that could not be opened is tried again, at later samples in other tasks. */
-#define MAX_TRIES 5
+#define MAX_TRIES 8
 /* Processes that copy from slow file systems at once. */
 #define MAX_COPIERS 2
 /* Looks into the store, one a tick, for a build ID that may come to be known. */
@@ -181,7 +181,7 @@ static uint32_t find_twin(const struct first_sight *f, const struct entry *entry
 }
 
 /* Opening failed. Another task may still have the file: then its next sample announces it again. */
-static int fail_to_open(struct first_sight *f, uint32_t number, enum mw_reason reason)
+int entry_fail_to_open(struct first_sight *f, uint32_t number, enum mw_reason reason)
 {
 	struct entry *entry = f->entries.items[number];
 	if (entry->key.id.kind == MW_FILE_ID_NONE) {
@@ -213,7 +213,7 @@ int entry_open(struct first_sight *f, uint32_t number)
 	if (r == -EWOULDBLOCK)
 		return entry_put_off(f, number, STATE_SLOW);
 	if (r < 0)
-		return fail_to_open(f, number, reason);
+		return entry_fail_to_open(f, number, reason);
 	entry->pin = take_ptr(pin);
 	f->n_pins++;
 	return entry_put_off(f, number, STATE_OPEN);
@@ -323,8 +323,12 @@ static int find_entry(struct first_sight *f, const struct sight_key *key,
 	bool is_new = *ret == HASH_INDEX_NONE;
 	int r = is_new ? add_entry(f, key, ret) : 0;
 	struct entry *entry = r < 0 ? NULL : f->entries.items[*ret];
+	/* Whose path it is that is mapped there now is not known before the file is identified. */
 	if (entry && entry->profile_file == NO_FILE)
-		r = add_to_profile(f, *ret, label_of(f, request, NULL, buf, sizeof buf));
+		r = add_to_profile(f, *ret,
+				   key->id.kind != MW_FILE_ID_NONE
+					   ? ""
+					   : label_of(f, request, NULL, buf, sizeof buf));
 	if (r < 0 || is_new)
 		return r < 0 ? r : 1;
 	if (entry->state != STATE_FAILED || entry->tries >= MAX_TRIES)
@@ -581,7 +585,7 @@ static int look_into_store(struct first_sight *f, uint32_t number)
 		entry_finish(f, entry, MW_REASON_NONE);
 		return 0;
 	}
-	return ++entry->looks < MAX_LOOKS ? -EAGAIN : fail_to_open(f, number, MW_REASON_FILE_GONE);
+	return ++entry->looks < MAX_LOOKS ? -EAGAIN : entry_fail_to_open(f, number, MW_REASON_FILE_GONE);
 }
 
 static int start_copying(struct first_sight *f, uint32_t number)
@@ -592,7 +596,7 @@ static int start_copying(struct first_sight *f, uint32_t number)
 	if (f->n_copiers >= MAX_COPIERS || f->n_pins >= f->o.max_pins)
 		return -EAGAIN;
 	if (slow_file_start(&context, &entry->request, &entry->slow) < 0)
-		return fail_to_open(f, number, MW_REASON_TIMEOUT);
+		return entry_fail_to_open(f, number, MW_REASON_TIMEOUT);
 	f->n_copiers++;
 	entry->state = STATE_COPYING;
 	return -EAGAIN; /* to be looked at again */
@@ -607,7 +611,7 @@ static int take_copy(struct first_sight *f, uint32_t number)
 		return -EAGAIN;
 	f->n_copiers--;
 	if (r < 0)
-		return fail_to_open(f, number, r == -ETIMEDOUT ? MW_REASON_TIMEOUT : MW_REASON_FILE_GONE);
+		return entry_fail_to_open(f, number, r == -ETIMEDOUT ? MW_REASON_TIMEOUT : MW_REASON_FILE_GONE);
 	_cleanup_free_ struct pin *pin = calloc(1, sizeof *pin);
 	if (!pin) {
 		close(fd);

@@ -78,6 +78,8 @@ void entry_tell_profile(struct first_sight *f, const struct entry *entry, enum m
 /* Puts it into the queue of those with something to do. 0 or -ENOMEM. */
 int entry_put_off(struct first_sight *f, uint32_t number, enum state state);
 int entry_open(struct first_sight *f, uint32_t number);
+/* It could not be had, at least not from this task. 0 or -ENOMEM. */
+int entry_fail_to_open(struct first_sight *f, uint32_t number, enum mw_reason reason);
 /*
  * The file changed while it was read. That may be another file by now than the one of the key, as when
  * an overlay copies up: another finder may still have the right one. 0 or -ENOMEM.

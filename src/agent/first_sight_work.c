@@ -237,10 +237,8 @@ static int take_identity(struct first_sight *f, uint32_t number, const struct ru
 	}
 	if (pin_is_unchanged(entry->pin) != 1)
 		return entry_open_again(f, number);
-	if (!is_expected(entry, &identity->id)) {
-		entry_finish(f, entry, MW_REASON_RACED);
-		return 0;
-	}
+	if (!is_expected(entry, &identity->id)) /* something else was mapped there by then */
+		return entry_fail_to_open(f, number, MW_REASON_RACED);
 	entry->identity = malloc(sizeof *entry->identity);
 	if (!entry->identity)
 		return -ENOMEM;
@@ -249,6 +247,8 @@ static int take_identity(struct first_sight *f, uint32_t number, const struct ru
 	entry->id = identity->id;
 	entry->store_id = elf_store_id(&identity->id, identity->content);
 	entry_tell_profile(f, entry, MW_REASON_NONE);
+	if (entry->key.id.kind != MW_FILE_ID_NONE && entry->profile_file != NO_FILE)
+		profile_set_path(f->o.profile, entry->profile_file, entry->pin->path);
 	if (is_known(f, entry)) {
 		entry_finish(f, entry, MW_REASON_NONE);
 		return 0;

@@ -100,6 +100,14 @@ int profile_set_file(struct profile *p, uint32_t file, const struct mw_file_id *
 	return vec_push(&p->changed_files, file);
 }
 
+int profile_set_path(struct profile *p, uint32_t file, const char *path)
+{
+	if (file >= p->files.n)
+		return -ENOENT;
+	int r = profile_add_string(p, path, &p->files.items[file].path);
+	return r < 0 ? r : vec_push(&p->changed_files, file);
+}
+
 int profile_set_store_id(struct profile *p, uint32_t file, const struct mw_file_id *id)
 {
 	if (file >= p->files.n)

@@ -214,6 +214,8 @@ int profile_add_file(struct profile *p, const char *path, uint32_t device, uint6
 /* What became known of a file: its id, or the reason why there is none. id may be NULL. -ENOENT. */
 int profile_set_file(struct profile *p, uint32_t file, const struct mw_file_id *id,
 		     enum mw_reason reason);
+/* The label of a file, where it became known after the file. -ENOENT, -ENOMEM. */
+int profile_set_path(struct profile *p, uint32_t file, const char *path);
 /* Under which id the store has what belongs to a file. -ENOENT. */
 int profile_set_store_id(struct profile *p, uint32_t file, const struct mw_file_id *id);
 int profile_add_event(struct profile *p, const char *name, const char *unit, uint64_t period,

@@ -8,7 +8,8 @@
 # `skip NAME reason`, and a failed one what it said, indented. Mounts and loop devices under its
 # directory, and whatever was given to at_end, are undone after it, also when it is interrupted.
 #
-# Needs root, and MAPWRIGHT, the program to test.
+# Needs root, and MAPWRIGHT, the program to test. MAPWRIGHT_ENGINE is the engine to record with; default: the
+# one that record chooses.
 set -u -o pipefail
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 mapwright=$(realpath -e "${MAPWRIGHT:-$tests/../../build/src/cli/mapwright}") || exit 2
@@ -49,7 +50,7 @@ skip() {
 }
 
 run_case() { # NAME
-	local name=${1#it_} why
+	local name=${1#it_}${MAPWRIGHT_ENGINE:+_with_the_${MAPWRIGHT_ENGINE}_engine} why
 	(
 		here=$work/$name
 		endings=()
@@ -122,7 +123,7 @@ export -f until_true until_there fail
 # ---- recording --------------------------------------------------------------------------------------
 
 # record ARGUMENT...: with a store of its own, so that nothing is known from before.
-record() { "$mapwright" record --store "$here/store" -o "$here/p.mwp" "$@" </dev/null; }
+record() { "$mapwright" record --store "$here/store" -o "$here/p.mwp" ${MAPWRIGHT_ENGINE:+--engine $MAPWRIGHT_ENGINE} "$@" </dev/null; }
 
 # watch COMMAND...: records the whole machine while COMMAND runs.
 watch() { record -q -a -g -F $frequency -- "$@"; }
@@ -130,7 +131,7 @@ watch() { record -q -a -g -F $frequency -- "$@"; }
 # start_recording ARGUMENT...: in the background; $recorder is its process id. Returns once its events
 # count, or it has ended.
 start_recording() {
-	"$mapwright" record --store "$here/store" -o "$here/p.mwp" "$@" </dev/null 2>"$here/recorder.err" &
+	"$mapwright" record --store "$here/store" -o "$here/p.mwp" ${MAPWRIGHT_ENGINE:+--engine $MAPWRIGHT_ENGINE} "$@" </dev/null 2>"$here/recorder.err" &
 	recorder=$!
 	at_end kill_if_there "$recorder"
 	until_true has_events "$recorder"
