@@ -155,7 +155,12 @@ __noinline int read_file(__u64 file_address, struct area *area)
 	area->is_memory = (area->magic == TMPFS_MAGIC || area->magic == HUGETLBFS_MAGIC) &&
 			  BPF_CORE_READ(inode, i_nlink) == 0;
 	read_key(inode, &area->key);
-	return AREA_FILE;
+	/*
+	 * Who has it mapped shared and writable can change it without a trace in its times: that is
+	 * memory in which code is made, not a file in one state.
+	 */
+	return BPF_CORE_READ(inode, i_mapping, i_mmap_writable.counter) > 0 ? AREA_ANONYMOUS
+									     : AREA_FILE;
 }
 
 /* The vdso of a 32-bit program is another file than the one we know: plain code. */

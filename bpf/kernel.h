@@ -40,8 +40,17 @@ struct super_block {
 	unsigned long s_magic;
 };
 
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct address_space {
+	atomic_t i_mmap_writable;
+};
+
 struct inode {
 	struct super_block *i_sb;
+	struct address_space *i_mapping;
 	unsigned long i_ino;
 	long long i_size;
 	__s64 i_mtime_sec;
@@ -122,10 +131,6 @@ struct mnt_namespace___6_17 { /* until 6.18 */
 struct nsproxy {
 	struct mnt_namespace *mnt_ns;
 };
-
-typedef struct {
-	int counter;
-} atomic_t;
 
 struct signal_struct {
 	atomic_t live;

@@ -61,6 +61,7 @@ static int block_signals(struct recorder *r, struct mw_error *e)
 	sigaddset(&mask, SIGTERM);
 	sigaddset(&mask, SIGHUP);
 	sigprocmask(SIG_BLOCK, &mask, &r->old_mask);
+	r->old_xfsz = signal(SIGXFSZ, SIG_IGN); /* a write over the limit of file sizes fails instead */
 	r->mask_is_set = true;
 	r->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 	return r->signals < 0 ? error_errno(e, -errno, "signalfd") : 0;
@@ -451,4 +452,6 @@ void recorder_tear_down(struct recorder *r)
 	cleanup_close(&r->signals);
 	if (r->mask_is_set)
 		sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
+	if (r->mask_is_set)
+		signal(SIGXFSZ, r->old_xfsz);
 }

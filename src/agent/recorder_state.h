@@ -62,6 +62,7 @@ struct recorder {
 	int timer;   /* timerfd */
 	int epoll;
 	sigset_t old_mask;
+	void (*old_xfsz)(int);
 	bool mask_is_set;
 
 	uint64_t start; /* CLOCK_MONOTONIC */

@@ -70,9 +70,11 @@ static int run(struct invocation *in, void *values)
 
 	struct mw_error e = {};
 	_cleanup_(output_file_discard) struct output_file output = {.fd = -1};
-	int r = a->output ? output_file_open(&output, a->output, &e) : 0;
-	if (r == 0)
-		r = profile_view(file, write_format, output_format_at((size_t)a->format), &e);
+	if (a->output && output_file_open(&output, a->output, &e) < 0) {
+		message_failure(&e, NULL);
+		return EXIT_FAILED;
+	}
+	int r = profile_view(file, write_format, output_format_at((size_t)a->format), &e);
 	if (r == 0)
 		r = output_file_keep(&output, &e);
 	return profile_view_status(r, &e);

@@ -29,4 +29,10 @@ turns_mapped() { # SLICE RIGHT
 it_names_files_that_take_turns_at_one_address() { turns_mapped 0.1 95; }
 it_names_files_that_take_turns_at_one_address_every_millisecond() { turns_mapped 0.001 80; }
 
+# What is written through a mapping leaves no trace in the times of the file.
+it_gives_no_wrong_name_to_a_file_that_is_mapped_to_be_written() {
+	watch "$PROGRAMS/turns" shared 1.2 0.1 "$PROGRAMS"/lib{right,other}.so
+	names_turns 1.2 --right 0 --unnamed 100
+}
+
 run_cases "$@"

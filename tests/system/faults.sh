@@ -29,6 +29,15 @@ it_says_that_the_disk_is_full_and_keeps_what_was_written() {
 	"$mapwright" report --stdio small/p.mwp >report || fail "what was written does not open"
 }
 
+it_says_that_the_limit_of_file_sizes_is_reached_and_keeps_what_was_written() {
+	local status=0
+	bash -c "ulimit -f 64; exec '$mapwright' record -q -a -g -F 9999 --bucket 1ms --duration 10 --store store -o p.mwp" \
+		</dev/null 2>err || status=$?
+	[ $status -eq 1 ] || { cat err; fail "status $status"; } || return
+	says 'p.mwp' && says 'File too large' || return
+	"$mapwright" report --stdio p.mwp >report || fail "what was written does not open"
+}
+
 it_says_that_the_profile_cannot_be_created() {
 	is_a_clear_failure -a --duration 1 --store store -o nowhere/p.mwp && says 'nowhere/p.mwp' && says 'No such file or directory'
 }

@@ -9,7 +9,8 @@
  *   unlinked     both are loaded at the start and their files removed
  *   mapped       the code of each is mapped over that of the other, at one address
  *   written      a file mapped once is overwritten with the content of each
- *   restored     the same, and the time of the last change is set back each time
+ *   shared       memory that is mapped twice, to be written to and to be executed, holds each
+ *   restored     the same as written, and the time of the last change is set back each time
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -149,6 +150,21 @@ static void turn_written(struct side *s, int restore)
 	s->under((work_fn *)page);
 }
 
+static void turn_shared(struct side *s)
+{
+	static void *page;
+	static char *memory;
+	if (!page) {
+		int fd = memfd_create("shared.so", MFD_CLOEXEC);
+		if (fd < 0 || ftruncate(fd, (off_t)s->size) < 0)
+			err(1, "memfd");
+		memory = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		page = map_code(s, fd, NULL);
+	}
+	memcpy(memory, s->content, s->size);
+	s->under((work_fn *)page);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 6)
@@ -173,6 +189,8 @@ int main(int argc, char **argv)
 			turn_unlinked(&sides[i]);
 		else if (strcmp(how, "mapped") == 0)
 			turn_mapped(&sides[i]);
+		else if (strcmp(how, "shared") == 0)
+			turn_shared(&sides[i]);
 		else
 			turn_written(&sides[i], strcmp(how, "restored") == 0);
 	}
