@@ -220,6 +220,11 @@ static void profiles(void)
 	struct codec_mark mark = {};
 	struct buffer records = {};
 	struct profile *p = build_sampler();
+	static const char *const texts[PROFILE_CONTAINER_N_TEXTS] = {"podman", "4711", "web"};
+	uint32_t container;
+	if (profile_add_container(p, texts, &container) < 0 ||
+	    profile_set_place(p, 42, 4026531841, container) < 0)
+		exit(1);
 	codec_encode(p, &mark, &records);
 	put_seed("profile", "records", records.data, records.n);
 	buffer_deinit(&records);
@@ -230,6 +235,51 @@ static void profiles(void)
 		exit(1);
 	}
 	profile_free(p);
+}
+
+#define ID    "489ce0ef7fef0384916f24419f34f037f421877cabc9e9979571556b5398ea41"
+#define LAYER "1e568543061703ff14c87a7e30b4dce563cc1a788a202b5016482b4532dbaf36"
+
+/* A runtime's files, after the two bytes of fuzz/container.c. */
+static void runtime_files(const char *name, uint8_t family, uint8_t how, const char *text)
+{
+	struct buffer b = {};
+	buffer_u8(&b, family);
+	buffer_u8(&b, how);
+	buffer_bytes(&b, text, strlen(text));
+	put_seed("container", name, b.data, b.n);
+	buffer_deinit(&b);
+}
+
+/* Families are numbered as in the table of src/content/container.c. */
+static void containers(void)
+{
+	static const char list[] =
+		"[{\"id\":\"" ID "\",\"names\":[\"web\"],\"image\":\"" LAYER
+		"\",\"layer\":\"" LAYER "\",\"metadata\":\"{\\\"image-name\\\":\\\"nginx\\\","
+		"\\\"name\\\":\\\"k8s_app_web-0_prod_1_0\\\"}\"}]\x1e[]\x1e"
+		"[{\"id\":\"" LAYER "\",\"names\":[\"nginx:1\"]}]";
+	static const char annotations[] =
+		"{\"process\":{\"rlimits\":[{\"hard\":18446744073709551615}]},\"annotations\":{"
+		"\"io.kubernetes.cri.container-type\":\"sandbox\","
+		"\"io.kubernetes.cri.sandbox-name\":\"web-0\",\"nerdctl/name\":\"n\","
+		"\"org.opencontainers.image.ref.name\":\"img\"}}";
+	runtime_files("docker", 0, 0x80,
+		      "{\"ID\":\"" ID "\",\"Name\":\"/web\",\"Image\":\"sha256:1\",\"Config\":{"
+		      "\"Image\":\"nginx:1\",\"Labels\":{\"io.kubernetes.pod.name\":\"p\"}}}");
+	runtime_files("podman", 1, 0x80 | 4, list);
+	runtime_files("podman-layer", 1, 4, list);
+	runtime_files("crio", 2, 0x80 | 4, list);
+	runtime_files("containerd", 3, 0x80, annotations);
+	runtime_files("flatpak", 4, 0,
+		      "[Application]\nname=org.x.Y\n[Instance]\ninstance-id=1\nbranch=b\narch=x\n");
+	runtime_files("lxc", 6, 0,
+		      "# Template used to create this container: /t/lxc-download\n"
+		      "# Parameters passed to the template: -d debian\nlxc.rootfs.path = dir:/r\n");
+	runtime_files("runc", 8, 0,
+		      "{\"config\":{\"rootfs\":\"/r\",\"labels\":["
+		      "\"org.opencontainers.image.ref.name=a\",\"bundle=/b\"]}}");
+	runtime_files("crun", 9, 2, "{\"rootfs\":\"/r\"}\x1e{\"annotations\":{}}");
 }
 
 int main(int argc, char **argv)
@@ -257,5 +307,6 @@ int main(int argc, char **argv)
 	gsym("middle", 100000);
 	texts();
 	profiles();
+	containers();
 	return 0;
 }

@@ -51,14 +51,14 @@ void first_sight_free(struct first_sight *f)
 	if (!f)
 		return;
 	vec_foreach(entry, &f->entries) {
-		release(f, *entry);
+		if (*entry)
+			release(f, *entry);
 		free(*entry);
 	}
 	vec_deinit(&f->entries);
 	vec_deinit(&f->by_number);
 	vec_deinit(&f->by_file);
 	vec_deinit(&f->waiting);
-	vec_deinit(&f->executed);
 	hash_index_deinit(&f->by_key);
 	free(f);
 }
@@ -75,10 +75,7 @@ size_t first_sight_unfinished(const struct first_sight *f)
 
 uint32_t first_sight_profile_file(const struct first_sight *f, uint32_t sampler_number)
 {
-	if (sampler_number >= f->by_number.n)
-		return UINT32_MAX;
-	uint32_t entry = f->by_number.items[sampler_number];
-	return entry == NO_ENTRY ? UINT32_MAX : f->entries.items[entry]->profile_file;
+	return sampler_number < f->by_number.n ? f->by_number.items[sampler_number] : UINT32_MAX;
 }
 
 bool first_sight_is_finished(const struct first_sight *f, uint32_t profile_file)
@@ -120,6 +117,7 @@ void entry_tell_profile(struct first_sight *f, const struct entry *entry, enum m
 		id = &entry->key.id; /* the kernel's, padded */
 	profile_set_file(f->o.profile, entry->profile_file,
 			 id->kind == MW_FILE_ID_NONE ? NULL : id, reason);
+	profile_set_store_id(f->o.profile, entry->profile_file, &entry->store_id);
 }
 
 /* A file that is identified keeps its id, names or not: the store may have them from another copy. */
@@ -153,12 +151,18 @@ static const char *label_of(const struct first_sight *f, const struct file_reque
 	return request->path && request->path[0] ? request->path : request->name;
 }
 
-/* Whether two keys are states of one file between which nothing was written. */
+/*
+ * Whether two keys are states of one file between which nothing was written. As in content/content.c,
+ * only another number of names explains a change time that moved on: the file may have been written to
+ * after it ran, and its modification time set back.
+ */
 static bool is_same_content(const struct inode_key *a, const struct inode_key *b)
 {
+	bool same_change = a->ctime_sec == b->ctime_sec && a->ctime_nsec == b->ctime_nsec;
 	return a->inode == b->inode && a->device == b->device && a->subvolume == b->subvolume &&
 	       a->generation == b->generation && a->size == b->size &&
-	       a->mtime_sec == b->mtime_sec && a->mtime_nsec == b->mtime_nsec;
+	       a->mtime_sec == b->mtime_sec && a->mtime_nsec == b->mtime_nsec &&
+	       (same_change || a->links != b->links);
 }
 
 /*
@@ -167,10 +171,11 @@ static bool is_same_content(const struct inode_key *a, const struct inode_key *b
  */
 static uint32_t find_twin(const struct first_sight *f, const struct entry *entry)
 {
-	vec_foreach(number, &f->executed) {
-		const struct entry *other = f->entries.items[*number];
-		if (other != entry && is_same_content(&other->key.inode, &entry->key.inode))
-			return *number;
+	for (size_t i = 0; i < MIN(f->n_executed, EXECUTED_MAX); i++) {
+		const struct entry *other = f->entries.items[f->executed[i]];
+		if (other && other != entry &&
+		    is_same_content(&other->key.inode, &entry->key.inode))
+			return f->executed[i];
 	}
 	return NO_ENTRY;
 }
@@ -225,15 +230,21 @@ int entry_open_again(struct first_sight *f, uint32_t number)
 	return entry_put_off(f, number, STATE_WAITING);
 }
 
-static int set_entry(entry_list *list, uint32_t number, uint32_t entry)
+static int set_number(number_list *list, uint32_t number, uint32_t value)
 {
 	int r = vec_reserve(list, (size_t)number + 1);
 	if (r < 0)
 		return r;
 	while (list->n <= number)
 		list->items[list->n++] = NO_ENTRY;
-	list->items[number] = entry;
+	list->items[number] = value;
 	return 0;
+}
+
+/* The sampler's number stands for this entry's file from now on. */
+static int set_profile_number(struct first_sight *f, uint32_t sampler_number, uint32_t number)
+{
+	return set_number(&f->by_number, sampler_number, f->entries.items[number]->profile_file);
 }
 
 static uint64_t hash_key(const struct sight_key *key)
@@ -257,14 +268,31 @@ static int add_to_profile(struct first_sight *f, uint32_t number, const char *la
 	int r = profile_add_file(f->o.profile, label, inode->device, inode->inode,
 				 &entry->profile_file);
 	if (r == 0)
-		r = set_entry(&f->by_file, entry->profile_file, number);
+		r = set_number(&f->by_file, entry->profile_file, number);
 	if (r == 0)
 		entry_tell_profile(f, entry, entry->reason);
 	return r;
 }
 
+/* What is in work when its turn comes stays. */
+static void forget_oldest(struct first_sight *f)
+{
+	uint32_t number = (uint32_t)f->oldest++;
+	struct entry *entry = f->entries.items[number];
+	if (!entry || entry->state < STATE_DONE)
+		return;
+	hash_index_remove(&f->by_key, hash_key(&entry->key), number);
+	if (entry->profile_file != NO_FILE)
+		f->by_file.items[entry->profile_file] = NO_ENTRY;
+	free(entry);
+	f->entries.items[number] = NULL;
+	f->n_entries--;
+}
+
 static int add_entry(struct first_sight *f, const struct sight_key *key, uint32_t *ret)
 {
+	while (f->n_entries >= ENTRIES_MAX && f->oldest < f->entries.n)
+		forget_oldest(f);
 	_cleanup_free_ struct entry *entry = calloc(1, sizeof *entry);
 	if (!entry)
 		return -ENOMEM;
@@ -279,6 +307,7 @@ static int add_entry(struct first_sight *f, const struct sight_key *key, uint32_
 	if (r < 0)
 		return r;
 	entry = NULL;
+	f->n_entries++;
 	f->unfinished++;
 	f->counts.seen++;
 	*ret = number;
@@ -345,7 +374,7 @@ static int add_by_id(struct first_sight *f, const struct file_sighting *s,
 	uint32_t number;
 	int can_be_asked = find_mapping(f, s, request);
 	int r = find_entry(f, &key, request, &number);
-	int set = r < 0 ? r : set_entry(&f->by_number, s->number, number);
+	int set = r < 0 ? r : set_profile_number(f, s->number, number);
 	if (r <= 0 || set < 0)
 		return r < 0 ? r : set;
 	if (can_be_asked == 0)
@@ -374,7 +403,7 @@ int first_sight_add(struct first_sight *f, const struct file_sighting *s)
 	struct sight_key key = {.inode = s->key};
 	uint32_t number;
 	int r = find_entry(f, &key, &request, &number);
-	int set = r < 0 ? r : set_entry(&f->by_number, s->number, number);
+	int set = r < 0 ? r : set_profile_number(f, s->number, number);
 	return r <= 0 || set < 0 ? (r < 0 ? r : set) : open_for(f, number, &request);
 }
 
@@ -434,8 +463,8 @@ int first_sight_add_executed(struct first_sight *f, int fd)
 		return r;
 	f->counts.executed++;
 	f->entries.items[number]->was_executed = true;
-	r = vec_push(&f->executed, number);
-	return r < 0 ? r : entry_put_off(f, number, STATE_OPEN);
+	f->executed[f->n_executed++ % EXECUTED_MAX] = number;
+	return entry_put_off(f, number, STATE_OPEN);
 }
 
 /* The vdso of every 64-bit process is the one we have in our own memory. */
@@ -469,7 +498,7 @@ int first_sight_add_vdso(struct first_sight *f, uint32_t *ret_profile_file)
 	if (r == 0)
 		r = add_to_profile(f, number, "[vdso]");
 	if (r == 0)
-		r = set_entry(&f->by_number, SAMPLER_FILE_VDSO, number);
+		r = set_profile_number(f, SAMPLER_FILE_VDSO, number);
 	if (r < 0)
 		return r;
 	struct entry *entry = f->entries.items[number];
@@ -495,9 +524,14 @@ int first_sight_add_vdso(struct first_sight *f, uint32_t *ret_profile_file)
 static int follow_twin(struct first_sight *f, struct entry *entry)
 {
 	const struct entry *twin = f->entries.items[entry->twin];
+	if (!twin) {
+		entry_finish(f, entry, MW_REASON_FILE_GONE);
+		return 0;
+	}
 	if (twin->state < STATE_DONE)
 		return -EAGAIN;
 	entry->id = twin->id;
+	entry->store_id = twin->store_id;
 	entry_finish(f, entry, twin->state == STATE_DONE ? MW_REASON_NONE : twin->reason);
 	return 0;
 }
@@ -510,6 +544,7 @@ static int look_into_store(struct first_sight *f, uint32_t number)
 {
 	struct entry *entry = f->entries.items[number];
 	if (store_complete_id(f->o.store, &entry->key.id, &entry->id) == 0) {
+		entry->store_id = entry->id;
 		entry_finish(f, entry, MW_REASON_NONE);
 		return 0;
 	}
@@ -590,7 +625,7 @@ void first_sight_go_on(struct first_sight *f)
 void first_sight_give_up(struct first_sight *f, enum mw_reason reason)
 {
 	vec_foreach(entry, &f->entries) {
-		if ((*entry)->state < STATE_DONE)
+		if (*entry && (*entry)->state < STATE_DONE)
 			entry_finish(f, *entry, reason);
 	}
 	f->waiting.n = 0;

@@ -35,7 +35,8 @@ struct entry {
 	bool was_executed;     /* seen at an exec: nobody can write to it while it runs */
 	uint32_t twin;	       /* STATE_TWIN: the other entry */
 	uint32_t profile_file; /* NO_FILE as long as no sample was in it */
-	struct mw_file_id id;  /* once it is identified */
+	struct mw_file_id id;  /* once it is identified, */
+	struct mw_file_id store_id; /* and what the store knows it by */
 	enum mw_reason reason; /* STATE_FAILED */
 	struct file_request request; /* name is not kept */
 	struct pin *pin;	     /* owned, while open */
@@ -44,16 +45,23 @@ struct entry {
 	struct slow_file slow;	       /* while copying */
 };
 
-/* Numbers to entries, NO_ENTRY between. */
-typedef VEC(uint32_t) entry_list;
+/* Numbers to numbers; NO_ENTRY, which is NO_FILE, between. */
+typedef VEC(uint32_t) number_list;
+
+/* Files that are remembered, so that they are not opened again; the oldest is forgotten first. */
+#define ENTRIES_MAX  4096
+#define EXECUTED_MAX 1024
 
 struct first_sight {
 	struct first_sight_options o;
-	VEC(struct entry *) entries; /* owned */
+	VEC(struct entry *) entries; /* owned; NULL: forgotten */
+	size_t n_entries; /* not forgotten */
+	size_t oldest;	  /* those before it are forgotten, or were in work when their turn came */
 	struct hash_index by_key;
-	entry_list by_number; /* sampler's number to entry */
-	entry_list by_file;   /* profile's number to entry */
-	VEC(uint32_t) executed; /* entries that were seen at an exec */
+	number_list by_number; /* sampler's number to profile's */
+	number_list by_file;   /* profile's number to entry */
+	uint32_t executed[EXECUTED_MAX]; /* the last entries that were seen at an exec */
+	size_t n_executed;
 	VEC(uint32_t) waiting;	/* entries that are not done and in nobody's hands */
 	size_t n_pins;
 	size_t n_copiers;

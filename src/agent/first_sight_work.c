@@ -66,14 +66,14 @@ static void note_failure(struct first_sight *f, struct entry *entry, enum mw_rea
 		.when = time(NULL),
 	};
 	struct mw_error e;
-	if (store_update(f->o.store, &entry->identity->id, &about, &e) < 0)
+	if (store_update(f->o.store, &entry->store_id, &about, &e) < 0)
 		log_debug(f->o.log, "store: %s", e.msg);
 }
 
 static int describe(const struct entry *entry, struct meta *ret)
 {
 	const struct elf_identity *identity = entry->identity;
-	ret->id = identity->id;
+	ret->id = entry->store_id;
 	ret->elf_type = identity->type;
 	ret->elf_machine = identity->machine;
 	ret->file_size = identity->file_size;
@@ -101,10 +101,10 @@ int first_sight_segments(struct first_sight *f, uint32_t profile_file, struct me
 	}
 	if (entry->state < STATE_DONE)
 		return 0;
-	if (entry->id.kind == MW_FILE_ID_NONE)
+	if (entry->store_id.kind == MW_FILE_ID_NONE)
 		return -ENOENT;
 	/* If the store does not have it, the same content may be worked on for another entry. */
-	return store_lookup(f->o.store, &entry->id, ret, NULL) == 1;
+	return store_lookup(f->o.store, &entry->store_id, ret, NULL) == 1;
 }
 
 /* ---- the work -------------------------------------------------------------------------------- */
@@ -146,7 +146,7 @@ static int start_extraction(struct first_sight *f, uint32_t number)
 {
 	struct entry *entry = f->entries.items[number];
 	struct mw_error e;
-	int r = store_begin(f->o.store, &entry->identity->id, STORE_NAMES, &entry->writer, &e);
+	int r = store_begin(f->o.store, &entry->store_id, STORE_NAMES, &entry->writer, &e);
 	if (r < 0) {
 		log_debug(f->o.log, "store: %s", e.msg);
 		entry->writer.fd = -1;
@@ -197,7 +197,7 @@ static enum mw_reason reason_of_outcome(const struct run_result *result)
 static bool is_known(struct first_sight *f, const struct entry *entry)
 {
 	struct meta meta = {};
-	if (store_lookup(f->o.store, &entry->identity->id, &meta, NULL) != 1)
+	if (store_lookup(f->o.store, &entry->store_id, &meta, NULL) != 1)
 		return false;
 	/* Another size under one build ID: the one may be stripped, the other not. */
 	bool same_size = meta.file_size == entry->identity->file_size;
@@ -247,6 +247,7 @@ static int take_identity(struct first_sight *f, uint32_t number, const struct ru
 	*entry->identity = *identity;
 	f->counts.identified++;
 	entry->id = identity->id;
+	entry->store_id = elf_store_id(&identity->id, identity->content);
 	entry_tell_profile(f, entry, MW_REASON_NONE);
 	if (is_known(f, entry)) {
 		entry_finish(f, entry, MW_REASON_NONE);

@@ -60,7 +60,8 @@ static int hold(struct held *h, const struct sample *sample)
 	_cleanup_free_ struct frame *copy = malloc(size ? size : 1);
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, sample->frames, size);
+	if (size)
+		memcpy(copy, sample->frames, size);
 	struct item item = {.sample = *sample, .frames = copy};
 	item.sample.frames = copy;
 	int r = vec_push(&h->items, item);

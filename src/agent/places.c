@@ -15,6 +15,10 @@
 #define OWN_ID (UINT64_C(1) << 63)
 /* Remembered answers: kernel ids, or processes on a hybrid host. Older ones are asked anew. */
 #define N_ANSWERS 4096
+/* A process may be moved to another cgroup, mostly right after its start. Its answer grows old after */
+#define FIRST_ASK_NS UINT64_C(50000000)
+/* this time, then after twice as long, up to this. */
+#define LAST_ASK_NS UINT64_C(10000000000)
 #define MAX_PLACES (1 << 16)
 /* A container that is being set up is looked at again so often, each time after twice as long. */
 #define MAX_TRIES      4
@@ -42,6 +46,16 @@ struct place {
 	uint8_t state;
 };
 
+/* A question that found the server busy. Its files may be gone soon, so they stay open. */
+struct question {
+	struct container_question text;
+	int fds[CONTAINER_FILES_MAX];
+	size_t n_fds;
+	uint32_t place;
+};
+
+#define MAX_QUESTIONS 16
+
 struct known {
 	struct container container;
 	uint32_t number; /* in the profile */
@@ -54,6 +68,8 @@ struct answer {
 	uint64_t mount_namespace;
 	uint64_t start_time;
 	uint64_t cgroup; /* 0: free */
+	uint64_t asked;  /* by the time of the sample */
+	uint64_t lasts;  /* ns; 0: for ever, as the kernel's id tells the cgroup */
 	uint32_t pid;
 	uint32_t place; /* NONE: there was no room */
 	bool in_cgroup; /* in one of those that are wanted */
@@ -66,6 +82,7 @@ struct places {
 	struct hash_index place_index;
 	VEC(struct known) containers;
 	struct hash_index container_index; /* by runtime and id */
+	VEC(struct question) questions; /* that wait, the oldest first */
 	size_t n_reading;
 	size_t n_again;
 	struct places_counts counts;
@@ -96,10 +113,19 @@ int places_new(const struct places_options *options, struct places **ret)
 	return 0;
 }
 
+static void close_files(const struct question *q)
+{
+	for (size_t i = 0; i < q->n_fds; i++)
+		close(q->fds[i]);
+}
+
 void places_free(struct places *p)
 {
 	if (!p)
 		return;
+	vec_foreach(question, &p->questions)
+		close_files(question);
+	vec_deinit(&p->questions);
 	vec_foreach(known, &p->containers)
 		container_deinit(&known->container);
 	vec_deinit(&p->containers);
@@ -279,19 +305,48 @@ static bool sees_host(const struct places *p, const struct place *place)
 	       strcmp(own, host) == 0;
 }
 
-/* The files that tell more, to a child. 1 if it was asked, 0 if there is nothing to ask, -EAGAIN. */
+/* 0 or -errno; -EAGAIN: the server is busy. */
+static int submit(struct places *p, const struct question *q)
+{
+	return run_server_submit(p->o.server, p->o.job, q->fds, q->n_fds, &q->text, sizeof q->text,
+				 PLACES_TICKET | q->place);
+}
+
+/* The files that tell more, to a child. 1 if it was asked or will be, 0 if not, -ENOMEM. */
 static int ask_child(struct places *p, const struct container_clues *k, const struct known *known,
 		     uint32_t number)
 {
-	struct container_question question;
-	int fds[CONTAINER_FILES_MAX];
-	size_t n = container_open_files(k, &known->container, &question, fds);
-	int r = n ? run_server_submit(p->o.server, p->o.job, fds, n, &question, sizeof question,
-				      PLACES_TICKET | number)
-		  : 0;
-	for (size_t i = 0; i < n; i++)
-		close(fds[i]);
-	return r == -EAGAIN ? r : r == 0 && n > 0;
+	struct question q = {.place = number};
+	q.n_fds = container_open_files(k, &known->container, &q.text, q.fds);
+	if (!q.n_fds)
+		return 0;
+	int r = p->questions.n ? -EAGAIN : submit(p, &q);
+	if (r == -EAGAIN && p->questions.n < MAX_QUESTIONS) {
+		r = vec_push(&p->questions, q);
+		if (r == 0)
+			return 1;
+	}
+	close_files(&q);
+	return r == -ENOMEM ? r : r == 0;
+}
+
+/* In the turn in which they came. */
+static void submit_questions(struct places *p)
+{
+	size_t done = 0;
+	for (; done < p->questions.n; done++) {
+		const struct question *q = &p->questions.items[done];
+		int r = submit(p, q);
+		if (r == -EAGAIN)
+			break;
+		if (r < 0) /* it will be looked at again */
+			set_state(p, &p->places.items[q->place], STATE_AGAIN);
+		close_files(q);
+	}
+	p->questions.n -= done;
+	if (done && p->questions.n)
+		memmove(p->questions.items, p->questions.items + done,
+			p->questions.n * sizeof p->questions.items[0]);
 }
 
 static void finish_look(struct places *p, struct place *place, const struct known *known)
@@ -325,10 +380,10 @@ static int take_container(struct places *p, uint32_t number, const struct contai
 		return r;
 	const struct known *known = &p->containers.items[container];
 	r = known->container.text[CONTAINER_IMAGE] ? 0 : ask_child(p, k, known, number);
+	if (r < 0)
+		return r;
 	if (r > 0)
 		set_state(p, place, STATE_READING);
-	else if (r == -EAGAIN) /* the server is busy: at the next tick */
-		place->next_try = 0;
 	else
 		finish_look(p, place, known);
 	return 0;
@@ -409,6 +464,7 @@ int places_take_result(struct places *p, const struct run_result *result)
 
 int places_go_on(struct places *p)
 {
+	submit_questions(p);
 	if (!p->n_again)
 		return 0;
 	uint64_t now = now_ns();
@@ -531,30 +587,73 @@ enum places_verdict places_verdict(const struct places *p, uint64_t cgroup,
 	return verdict_of(p, place == HASH_INDEX_NONE ? NULL : &p->places.items[place]);
 }
 
+/* What the answer to a sample is kept by. */
+static struct answer question_of(const struct places *p, const struct sample *sample)
+{
+	struct answer a = {.id = sample->cgroup, .mount_namespace = sample->mount_namespace};
+	if (a.id != ROOT_ID && !p->o.n_cgroups)
+		return a;
+	a.pid = sample->task.pid; /* the id says too little of this process */
+	a.start_time = sample->task.start_time;
+	a.lasts = FIRST_ASK_NS;
+	return a;
+}
+
+static struct answer *slot_of(struct places *p, const struct answer *a)
+{
+	uint64_t hash = hash_u64(place_hash(a->id, a->mount_namespace) ^
+				 hash_u64(a->start_time ^ a->pid));
+	return &p->answers[hash % N_ANSWERS];
+}
+
+static bool is_answer(const struct answer *a, const struct answer *question)
+{
+	return a->id == question->id && a->pid == question->pid &&
+	       a->start_time == question->start_time &&
+	       a->mount_namespace == question->mount_namespace;
+}
+
+static bool is_fresh(const struct answer *a, uint64_t now)
+{
+	return a->cgroup && (!a->lasts || now < a->asked + a->lasts);
+}
+
+/* The answer to a sample, from the table or asked for now. 0 or -ENOMEM. */
+static int answer(struct places *p, const struct sample *sample, struct answer *ret)
+{
+	struct answer question = question_of(p, sample);
+	struct answer *slot = slot_of(p, &question);
+	bool is_known = slot->cgroup && is_answer(slot, &question);
+	if (is_known && is_fresh(slot, sample->time)) {
+		*ret = *slot;
+		return 0;
+	}
+	if (is_known)
+		question.lasts = MIN(slot->lasts * 2, LAST_ASK_NS);
+	question.asked = sample->time;
+	int r = ask(p, sample, &question);
+	if (r < 0)
+		return r;
+	if (r == 0 && is_known) /* gone meanwhile: what was known of it stays true */
+		question = *slot;
+	*ret = question;
+	*slot = question;
+	if (r == 0 && !is_known)
+		slot->cgroup = 0;
+	return 0;
+}
+
 int places_see(struct places *p, const struct sample *sample, uint64_t *ret_cgroup,
 	       enum places_verdict *ret_verdict)
 {
-	struct answer wanted = {.id = sample->cgroup, .mount_namespace = sample->mount_namespace};
-	if (wanted.id == ROOT_ID || p->o.n_cgroups) { /* the id says too little of this process */
-		wanted.pid = sample->task.pid;
-		wanted.start_time = sample->task.start_time;
-	}
-	uint64_t hash = hash_u64(place_hash(wanted.id, wanted.mount_namespace) ^
-				 hash_u64(wanted.start_time ^ wanted.pid));
-	struct answer *a = &p->answers[hash % N_ANSWERS];
-	if (!a->cgroup || a->id != wanted.id || a->pid != wanted.pid ||
-	    a->start_time != wanted.start_time || a->mount_namespace != wanted.mount_namespace) {
-		int r = ask(p, sample, &wanted);
-		if (r < 0)
-			return r;
-		*a = wanted;
-		if (r == 0)
-			a->cgroup = 0;
-	}
-	*ret_cgroup = wanted.cgroup ? wanted.cgroup : a->cgroup;
-	struct place *place = a->place == NONE ? NULL : &p->places.items[a->place];
+	struct answer a;
+	int r = answer(p, sample, &a);
+	if (r < 0)
+		return r;
+	struct place *place = a.place == NONE ? NULL : &p->places.items[a.place];
 	if (place && place->state == STATE_AGAIN)
 		see_again(place, sample);
-	*ret_verdict = a->in_cgroup ? PLACES_WANTED : verdict_of(p, place);
+	*ret_cgroup = a.cgroup;
+	*ret_verdict = a.in_cgroup ? PLACES_WANTED : verdict_of(p, place);
 	return 0;
 }

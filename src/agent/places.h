@@ -59,7 +59,7 @@ enum places_verdict places_verdict(const struct places *p, uint64_t cgroup,
 				   uint64_t mount_namespace);
 /* A result with a ticket of ours. 0 or -ENOMEM. */
 int places_take_result(struct places *p, const struct run_result *result);
-/* Ten times a second. 0 or -ENOMEM. */
+/* Ten times a second, and when the server may have room: before others fill it. 0 or -ENOMEM. */
 int places_go_on(struct places *p);
 /* Places of which a child still reads the files. */
 size_t places_unfinished(const struct places *p);

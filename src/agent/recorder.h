@@ -67,11 +67,13 @@ struct record_options {
 	uint64_t ring_size; /* bytes, a power of two */
 	double max_overhead; /* percent of the machine that recording may cost; 0: no limit */
 
+	const char *proc;    /* where the /proc of the initial PID namespace is; NULL: /proc */
 	const char *control; /* where orders come from, see agent/control.h; NULL: nowhere */
 	uint64_t duration;  /* ns; 0: until interrupted or the command has ended */
 	uint64_t bucket;    /* ns of one time bucket */
 	const char *output; /* the profile file */
 	const char *store;  /* the store's directory; NULL: the user's */
+	uint64_t store_size; /* bytes that it may have; 0: 2 GiB */
 
 	const struct log *log;
 	const struct record_listener *listener;

@@ -62,6 +62,9 @@ static const struct option_spec options[] = {
 	{OPTION_TIME, 0, "duration", "TIME", AT(record.duration), .min = 1000000,
 	 .help = "Stop after this time (10, 10s, 500ms, 2m). Without it: when the command has ended, or "
 		 "at the first ^C."},
+	{OPTION_TEXT, 0, "proc", "DIR", AT(record.proc), .complete = COMPLETE_DIRECTORIES,
+	 .help = "The /proc of the machine, where mapwright runs in a container that has it elsewhere. -p and -t take "
+		 "the numbers that it shows. Default: /proc."},
 	{OPTION_TEXT, 0, "control", "WHERE", AT(record.control),
 	 .help = "Take orders while recording, as perf does: enable, disable, stop and ping, a line each, from "
 		 "fifo:ORDERS[,ANSWERS] or fd:N[,M]; each is answered with ack."},
@@ -98,6 +101,9 @@ static const struct option_spec options[] = {
 	{OPTION_TEXT, 0, "store", "DIR", AT(record.store), .complete = COMPLETE_DIRECTORIES,
 	 .help = "Where symbols of the files seen are kept. Default: /var/cache/mapwright for root, "
 		 "~/.cache/mapwright for others."},
+	{OPTION_BYTES, 0, "store-size", "SIZE", AT(record.store_size), .min = 64 << 10,
+	 .help = "What the store may take on disk (500M, 4G); the symbols that were not used for the longest time go "
+		 "first. Default: 2G."},
 	{OPTION_TIME, 0, "bucket", "TIME", AT(record.bucket), .min = 1000000,
 	 .help = "How finely the profile tells times apart. Default: 100ms."},
 	{OPTION_FLAG, 'q', "quiet", AT(quiet), .help = "No progress, no summary; only what went wrong."},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * runc and crun, started by themselves. The cgroup is any name, which the state directory proves:
+ * runc and crun, started by themselves. The cgroup is any name, and anyone to whom cgroups are delegated
+ * can make one of that name; so the task must have a root of its own, and the state directory proves it:
  *
  *	/run/runc/ID/state.json     rootfs, labels "bundle=DIR", "ANNOTATION=VALUE"
  *	/run/crun/ID/status         rootfs, bundle
@@ -55,6 +56,9 @@ static int match(const struct container_clues *k, const char *name,
 {
 	char prefix[16], id[256], state[320];
 	const char *inner;
+	if (!k->root ||
+	    host_files_is_own_root(k->host, k->root->major, k->root->minor, k->root->root))
+		return 0;
 	snprintf(prefix, sizeof prefix, "%s-", runtime->name);
 	size_t n = container_strip(name, prefix, ".scope", &inner);
 	if (!n && (container_strip(name, "", ".slice", &inner) || name[0] == '.'))

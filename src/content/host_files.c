@@ -163,3 +163,20 @@ bool host_files_find_mounted(const struct host_files *h, uint32_t major, uint32_
 	}
 	return false;
 }
+
+bool host_files_is_own_root(const struct host_files *h, uint32_t major, uint32_t minor,
+			    const char *directory)
+{
+	_cleanup_free_ char *text = NULL;
+	if (mountinfo_read(h->proc, 1, &text) < 0)
+		return true;
+	bool is_own = true;
+	char *rest = text;
+	for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+		struct mount_line m;
+		if (mount_line_parse(line, &m) == 0 && strcmp(m.point, "/") == 0) /* the last is on top */
+			is_own = m.major == major && m.minor == minor &&
+				 strcmp(m.root, directory) == 0;
+	}
+	return is_own;
+}

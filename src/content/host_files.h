@@ -42,4 +42,11 @@ int host_files_open_in(const struct host_files *h, int root, const char *path);
 bool host_files_find_mounted(const struct host_files *h, uint32_t major, uint32_t minor,
 			     const char *directory, char *buf, size_t size);
 
+/*
+ * Whether a root directory, as a task's mountinfo names it, is the machine's own; also if that cannot be
+ * told.
+ */
+bool host_files_is_own_root(const struct host_files *h, uint32_t major, uint32_t minor,
+			    const char *directory);
+
 #endif

@@ -189,6 +189,38 @@ int source_htlhash(const struct source *source, struct mw_file_id *ret)
 	return 0;
 }
 
+/* Of larger files this much is read. */
+#define CONTENT_MAX (UINT64_C(512) << 20)
+
+int elf_identify_content(const struct source *source, struct elf_identity *identity)
+{
+	uint8_t part[65536], digest[SHA256_SIZE];
+	struct sha256 sha = sha256_init();
+	if (identity->id.kind != MW_FILE_ID_HTL)
+		return 0;
+	for (uint64_t at = 0; at < MIN(source->size, CONTENT_MAX);) {
+		size_t n = (size_t)MIN(source->size - at, sizeof part);
+		int r = source_read(source, at, part, n);
+		if (r < 0)
+			return r;
+		sha256_add(&sha, part, n);
+		at += n;
+	}
+	sha256_finish(&sha, digest);
+	memcpy(identity->content, digest, ELF_CONTENT_SIZE);
+	return 0;
+}
+
+struct mw_file_id elf_store_id(const struct mw_file_id *id, const uint8_t content[ELF_CONTENT_SIZE])
+{
+	struct mw_file_id store_id = *id;
+	if (id->kind == MW_FILE_ID_HTL && id->size + ELF_CONTENT_SIZE <= MW_FILE_ID_MAX) {
+		memcpy(store_id.bytes + id->size, content, ELF_CONTENT_SIZE);
+		store_id.size = (uint8_t)(id->size + ELF_CONTENT_SIZE);
+	}
+	return store_id;
+}
+
 /* ---- the identity ---------------------------------------------------------------------------- */
 
 static int find_id(struct elf *elf, struct mw_file_id *ret, struct mw_error *e)

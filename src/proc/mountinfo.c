@@ -5,9 +5,9 @@
 #include "base/io.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MOUNTINFO_LIMIT ((size_t)32 << 20)
 
@@ -89,9 +89,8 @@ bool mount_type_may_block(const char *type)
 int mountinfo_read(const struct proc *proc, uint32_t pid, char **ret)
 {
 	char path[40];
-	if (pid)
-		snprintf(path, sizeof path, "%u/mountinfo", pid);
-	else
-		snprintf(path, sizeof path, "%u/mountinfo", (unsigned)getpid());
+	if (!pid) /* ours, whatever our number is in the other /proc */
+		return io_read_text(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_LIMIT, ret, NULL);
+	snprintf(path, sizeof path, "%u/mountinfo", pid);
 	return io_read_text(proc->dir, path, MOUNTINFO_LIMIT, ret, NULL);
 }

@@ -29,7 +29,7 @@ int mount_line_parse(char *line, struct mount_line *ret);
 bool mount_option_next(const char **at, const char *name, char *buf, size_t size);
 /* Whether operations on this type of file system may wait for ever for somebody else: FUSE, networks. */
 bool mount_type_may_block(const char *type);
-/* All of a task's mounts as text; "self" is pid 0. The caller frees *ret. */
+/* All of a task's mounts as text; ours are those of pid 0. The caller frees *ret. */
 int mountinfo_read(const struct proc *proc, uint32_t pid, char **ret);
 
 #endif

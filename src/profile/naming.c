@@ -27,9 +27,11 @@ static int name_file_frame(struct naming *n, uint32_t number)
 	const struct profile_file *file = &n->profile->files.items[at->file];
 	if (file->id.kind == MW_FILE_ID_NONE) /* the file's own reason says why */
 		return 0;
-	struct symbol s = symbolizer_find(n->symbolizer, &file->id, frame_lookup_address(at));
-	if (s.reason == MW_REASON_FILE_GONE && file->reason != MW_REASON_NONE)
-		s.reason = file->reason; /* the store does not have it, and this is why */
+	const struct mw_file_id *id = file->store_id.kind ? &file->store_id : &file->id;
+	struct symbol s = symbolizer_find(n->symbolizer, id, frame_lookup_address(at));
+	/* The store does not have it: for the file's reason, or since it had no room for it any more. */
+	if (s.reason == MW_REASON_FILE_GONE)
+		s.reason = file->reason != MW_REASON_NONE ? file->reason : MW_REASON_EVICTED;
 	return set_name(n, number, &s, s.start);
 }
 

@@ -100,6 +100,14 @@ int profile_set_file(struct profile *p, uint32_t file, const struct mw_file_id *
 	return vec_push(&p->changed_files, file);
 }
 
+int profile_set_store_id(struct profile *p, uint32_t file, const struct mw_file_id *id)
+{
+	if (file >= p->files.n)
+		return -ENOENT;
+	p->files.items[file].store_id = *id;
+	return 0;
+}
+
 int profile_add_event(struct profile *p, const char *name, const char *unit, uint64_t period,
 		      uint64_t frequency, uint32_t *ret)
 {

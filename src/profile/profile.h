@@ -39,6 +39,7 @@ struct profile_options {
 
 struct profile_file {
 	struct mw_file_id id; /* MW_FILE_ID_NONE as long as it is not known */
+	struct mw_file_id store_id; /* what the store knows it by; while recording only */
 	uint32_t path;        /* string: the label that the task saw */
 	uint32_t device;      /* as struct inode_key; for people */
 	uint64_t inode;
@@ -213,6 +214,8 @@ int profile_add_file(struct profile *p, const char *path, uint32_t device, uint6
 /* What became known of a file: its id, or the reason why there is none. id may be NULL. -ENOENT. */
 int profile_set_file(struct profile *p, uint32_t file, const struct mw_file_id *id,
 		     enum mw_reason reason);
+/* Under which id the store has what belongs to a file. -ENOENT. */
+int profile_set_store_id(struct profile *p, uint32_t file, const struct mw_file_id *id);
 int profile_add_event(struct profile *p, const char *name, const char *unit, uint64_t period,
 		      uint64_t frequency, uint32_t *ret);
 /* The path of a cgroup; before or after its first sample. */

@@ -8,12 +8,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static int identify_content(const struct source *source, struct elf_identity *ret,
+			    struct mw_error *e)
+{
+	int r = elf_identify_content(source, ret);
+	return r < 0 ? error_errno(e, r, "cannot read the file to identify it") : 0;
+}
+
 int extract_identity(int fd, struct elf_identity *ret, struct mw_error *e)
 {
 	struct elf elf;
 	int r = elf_open(&elf, fd, e);
 	if (r == 0) {
 		r = elf_identify(&elf, ret, e);
+		if (r == 0)
+			r = identify_content(&elf.source, ret, e);
 		elf_deinit(&elf);
 		return r;
 	}
@@ -25,7 +34,9 @@ int extract_identity(int fd, struct elf_identity *ret, struct mw_error *e)
 		return r;
 	*ret = (struct elf_identity){.elf_class = ELFCLASSNONE, .file_size = source.size};
 	r = source_htlhash(&source, &ret->id);
-	return r < 0 ? error_errno(e, r, "cannot read the file to identify it") : 0;
+	if (r < 0)
+		return error_errno(e, r, "cannot read the file to identify it");
+	return identify_content(&source, ret, e);
 }
 
 /* What is alive between reading the file and writing the result. */

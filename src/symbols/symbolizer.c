@@ -130,10 +130,11 @@ static struct symbol nameless(enum mw_reason reason)
 struct symbol symbolizer_find(struct symbolizer *s, const struct mw_file_id *id, uint64_t offset)
 {
 	const struct table *t = find_table(s, id);
-	if (t->meta.file_size && offset >= t->meta.file_size)
-		return nameless(MW_REASON_NOT_IN_FILE);
+	/* By the segments, not by the size: a stripped copy with the same id is shorter. */
 	if (t->meta.segments.n && !meta_offset_is_code(&t->meta, offset))
-		return nameless(MW_REASON_GHOST);
+		return nameless(t->meta.file_size && offset >= t->meta.file_size
+					? MW_REASON_NOT_IN_FILE
+					: MW_REASON_GHOST);
 	if (t->reason != MW_REASON_NONE)
 		return nameless(t->reason);
 

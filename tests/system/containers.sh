@@ -7,7 +7,7 @@ need_long() { [ -n "${CHECK_LONG:-}" ] || skip "only in make check-long"; }
 
 # is_from COMMAND RUNTIME NAME IMAGE: at least 95 % of the command's samples are, and they are enough.
 is_from() {
-	ask containers "$1" >from
+	ask containers "$1$BURN_TAG" >from
 	awk -v want="$2 $3 $4" -v expected="$(expected 1)" '
 		{ total += $1; place = $2 " " $3 " " $4; if (place == want) right += $1 }
 		END { exit !(right >= expected * 0.8 && right >= total * 0.95) }' from ||
@@ -15,10 +15,11 @@ is_from() {
 }
 # has_all COMMAND: as many samples as its CPU time gives.
 has_all() {
-	[ "$(ask count "$1")" -ge $(($(expected 1) * 8 / 10)) ] || fail "$(ask count "$1") samples of $1"
+	local count=$(ask count "$1$BURN_TAG")
+	[ "$count" -ge $(($(expected 1) * 8 / 10)) ] || fail "$count samples of $1"
 }
 # has_no COMMAND: no sample of it.
-has_no() { [ "$(ask count "$1")" -eq 0 ] || fail "$(ask count "$1") samples of $1"; }
+has_no() { [ "$(ask count "$1$BURN_TAG")" -eq 0 ] || fail "samples of $1"; }
 
 # ---- podman -----------------------------------------------------------------------------------------
 
@@ -27,8 +28,13 @@ podman_here() {
 	podman --root "$here/storage" --runroot "$work/run" --runtime runc --cgroup-manager cgroupfs "$@"
 }
 run_podman() { # NAME PROGRAM SECONDS
-	podman_here run --rm --name "$1" --network none --ulimit nofile=4096:4096 --ulimit nproc=4096:4096 \
+	podman_here run --rm --name "$1" --env BURN_TAG --network none --ulimit nofile=4096:4096 --ulimit nproc=4096:4096 \
 		mapwright-case:1 "/bin/$2" "$3"
+}
+# stop_podman NAME PID: it is removed too, which must be over before its storage goes.
+stop_podman() {
+	podman_here kill "$1" >/dev/null
+	until_true is_gone "$2"
 }
 export -f podman_here run_podman
 make_image() {
@@ -49,7 +55,7 @@ it_names_the_podman_container_of_each_sample_after_it_is_gone() {
 	ask rootfs web-1 | grep -q "^$here/storage/overlay/.*/merged $here/storage/overlay/.*/diff:" ||
 		{ ask rootfs web-1; fail "no root directory or no layers"; } || return
 	"$mapwright" report --sort container,image,comm p.mwp >out
-	grep -q 'podman:web-1 *localhost/mapwright-case:1 *burn_right$' out || { cat out; fail "not in the report"; }
+	grep -q "podman:web-1 *localhost/mapwright-case:1 *burn_right$BURN_TAG\$" out || { cat out; fail "not in the report"; }
 }
 
 it_names_containers_with_the_immediate_engine_too() {
@@ -71,15 +77,15 @@ it_records_only_a_container_that_starts_later() {
 it_records_only_a_running_container_named_by_its_id() {
 	make_image
 	run_podman web-1 right 60 &
-	at_end podman_here kill web-1
+	at_end stop_podman web-1 $!
 	until_true podman_here exec web-1 /bin/right 0 >/dev/null 2>&1
 	id=$(podman_here inspect --format '{{.Id}}' web-1)
 	record -q -g -F $frequency --duration 1s --container "${id:0:12}" -- sleep 1
-	seconds=0.8
+	seconds=0.4
 	is_from burn_right podman web-1 localhost/mapwright-case:1 || return
 	record -q -g -F $frequency --container podman:web-1 -- "$PROGRAMS/other" $seconds
 	has_no burn_other || return
-	[ "$(ask count burn_right)" -gt 0 ] || fail "nothing of podman:web-1"
+	[ "$(ask count "burn_right$BURN_TAG")" -gt 0 ] || fail "nothing of podman:web-1"
 }
 
 it_says_that_no_container_of_a_name_was_seen() {
@@ -144,10 +150,11 @@ it_names_a_container_of_runc() {
 	make_root bundle/rootfs "$PROGRAMS/right.static" /bin/right
 	(cd bundle && runc spec)
 	python3 - "$seconds" <<-'PYTHON'
-		import json, sys
+		import json, os, sys
 		config = json.load(open('bundle/config.json'))
 		config['process'].update(terminal=False, args=['/bin/right', sys.argv[1]])
 		config['process'].pop('rlimits', None)
+		config['process']['env'] = ['BURN_TAG=' + os.environ['BURN_TAG']]
 		config['annotations'] = {'org.opencontainers.image.ref.name': 'case:7'}
 		json.dump(config, open('bundle/config.json', 'w'))
 	PYTHON
@@ -161,7 +168,7 @@ it_names_a_machine_of_nspawn() {
 	make_root box "$PROGRAMS/right.static" /bin/right
 	mkdir -p box/usr
 	at_end sh -c "rmdir /run/systemd 2>/dev/null"
-	local run="mkdir -p /run/systemd; mount -t tmpfs none /run/systemd; exec systemd-nspawn --register=no --keep-unit -q -D $here/box /bin/right"
+	local run="mkdir -p /run/systemd; mount -t tmpfs none /run/systemd; exec systemd-nspawn --register=no --keep-unit -q -E BURN_TAG=$BURN_TAG -D $here/box /bin/right"
 	unshare -m sh -c "$run 0.01" || skip "systemd-nspawn does not run here"
 	watch unshare -m sh -c "$run $seconds"
 	is_from burn_right nspawn box - || return
@@ -174,7 +181,7 @@ it_names_a_container_of_lxc() {
 	make_root root "$PROGRAMS/right.static" /bin/right
 	mkdir -p root/sys root/dev root/usr/sbin lxc
 	chmod 755 "$work" "$here" root
-	printf '%s\n' "lxc.rootfs.path = dir:$here/root" 'lxc.mount.auto = proc:rw sys:ro' 'lxc.net.0.type = none' >config
+	printf '%s\n' "lxc.rootfs.path = dir:$here/root" 'lxc.mount.auto = proc:rw sys:ro' 'lxc.net.0.type = none' "lxc.environment = BURN_TAG=$BURN_TAG" >config
 	lxc-execute -P "$here/lxc" -n $name -f config -- /bin/right 0.01 || skip "lxc-execute does not run here"
 	watch lxc-execute -P "$here/lxc" -n $name -f config -- /bin/right $seconds
 	is_from burn_right lxc $name -
@@ -184,7 +191,7 @@ it_names_a_sandbox_of_bubblewrap_by_no_name() {
 	need bwrap
 	make_root root "$PROGRAMS/right.static" /bin/right
 	watch bwrap --bind root / --proc /proc /bin/right $seconds || skip "bwrap does not run here"
-	names_all && is_from burn_right none - -
+	is_from burn_right none - -
 }
 
 # Paths of sockets must be short.
@@ -213,11 +220,11 @@ start_docker() {
 
 it_names_a_docker_container_after_it_is_gone() {
 	start_docker
-	watch docker run --rm --name web-3 --network none mapwright-case:2 /bin/right $seconds ||
+	watch docker run --rm --env BURN_TAG --name web-3 --network none mapwright-case:2 /bin/right $seconds ||
 		{ cat dockerd.log | tail -5; false; }
-	names_all && is_from burn_right docker web-3 mapwright-case:2 || return
+	is_from burn_right docker web-3 mapwright-case:2 || return
 	record -q -g -F $frequency --container docker:web-4 -- \
-		docker run --rm --name web-4 --network none mapwright-case:2 /bin/right $seconds
+		docker run --rm --env BURN_TAG --name web-4 --network none mapwright-case:2 /bin/right $seconds
 	is_from burn_right docker web-4 mapwright-case:2
 }
 
@@ -225,9 +232,27 @@ it_names_a_container_of_containerd() {
 	start_docker
 	docker save mapwright-case:2 -o image.tar
 	ctr -a "$work/c.sock" images import image.tar >/dev/null
-	watch ctr -a "$work/c.sock" run --rm docker.io/library/mapwright-case:2 web-5 /bin/right $seconds ||
+	watch ctr -a "$work/c.sock" run --rm --env "BURN_TAG=$BURN_TAG" docker.io/library/mapwright-case:2 web-5 /bin/right $seconds ||
 		skip "ctr does not run here"
-	names_all && is_from burn_right containerd web-5 -
+	is_from burn_right containerd web-5 -
+}
+
+# Named and labelled as the kubelet and containerd's CRI do it.
+it_names_container_and_pod_of_kubernetes_under_containerd() {
+	start_docker
+	local id=$(printf 'c0ffee%.0s' $(seq 10))4711
+	docker save mapwright-case:2 -o image.tar
+	ctr -a "$work/c.sock" -n k8s.io images import image.tar >/dev/null
+	watch ctr -a "$work/c.sock" -n k8s.io run --rm --env "BURN_TAG=$BURN_TAG" --cgroup "/kubepods/burstable/pod1234-5678/$id" \
+		--annotation io.kubernetes.cri.container-type=container \
+		--annotation io.kubernetes.cri.container-name=app \
+		--annotation io.kubernetes.cri.image-name=registry.k8s.io/app:3 \
+		--annotation io.kubernetes.cri.sandbox-name=web-0 \
+		--annotation io.kubernetes.cri.sandbox-namespace=prod \
+		docker.io/library/mapwright-case:2 "$id" /bin/right $seconds || skip "ctr does not run here"
+	is_from burn_right containerd app registry.k8s.io/app:3 || return
+	"$mapwright" report --sort pod,comm p.mwp >out
+	grep -q "prod/web-0 *burn_right$BURN_TAG\$" out || { cat out; fail "the pod is not in the report"; }
 }
 
 run_cases "$@"

@@ -93,6 +93,19 @@ it_gives_no_wrong_name_to_a_library_whose_time_is_set_back() { overwritten resto
 it_gives_no_wrong_name_to_a_library_whose_time_is_set_back_every_ten_milliseconds() { overwritten restored 0.01 0; }
 it_gives_no_wrong_name_to_a_library_whose_time_is_set_back_every_five_milliseconds() { overwritten restored 0.005 0; }
 
+# The recorder sleeps meanwhile: what it finds under the executed file's inode is another content by then,
+# of the same size and modification time.
+it_gives_no_wrong_name_to_a_program_that_is_written_over_while_the_recorder_is_stopped() {
+	local side
+	for side in right wrong; do
+		cp "$PROGRAMS/$side" $side
+		truncate -s 100K $side
+	done
+	touch -r right wrong
+	watch bash -c 'kill -STOP $PPID; ./right '$seconds'; cp -p wrong right; sleep 0.2; kill -CONT $PPID; sleep 0.3'
+	judge --samples "$(expected 1)" --right 0 --unnamed 100
+}
+
 it_says_that_a_program_is_stripped() {
 	watch "$PROGRAMS/right.stripped" $seconds
 	ask reasons burn_right$BURN_TAG >reasons

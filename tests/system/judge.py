@@ -3,9 +3,10 @@
 """Judges folded stacks (standard input) of programs that say who they are.
 
 Whose names a stack may contain is known: a function under_SIDE in it tells, or its command burn_SIDE.
-A frame SIDE_* of any other side, in any stack, is a wrong name, and there may be none. Of the command
-that is asked for there must be enough samples, nearly all with a right leaf, and nearly none without
-any name. Leaves in the kernel, which are the kernel's, are not held against the right ones.
+A frame of any other side (right_first, wrong_work ...), in any stack, is a wrong name, and there may be
+none. Of the command that is asked for there must be enough samples, nearly all with a right leaf, and
+nearly none without any name. Leaves in the kernel, which are the kernel's, are not held against the
+right ones.
 """
 import argparse
 import os
@@ -14,7 +15,7 @@ import sys
 
 TAG = os.environ.get('BURN_TAG', '')  # of this run of the tests; there may be others on the machine
 SIDES = ('right', 'wrong', 'other')
-SIDED = re.compile(r'^(%s)_\w+$' % '|'.join(SIDES))
+SIDED = re.compile(r'^(%s)_(first|second|third|work|nothing)$' % '|'.join(SIDES))
 LINE = re.compile(r'^(.*) (\d+)$')
 
 

@@ -76,7 +76,7 @@ run_cases() {
 	current=
 	work=$(mktemp -d /var/tmp/mapwright-system.XXXXXX)
 	trap '[ -z "$current" ] || { kill "$current"; wait "$current"; }; undo "$work"' EXIT
-	trap 'exit 130' INT TERM
+	trap 'exit 130' INT TERM HUP PIPE
 	endings=()
 	BURN_TAG=$(printf -- '-%04x' $(($$ % 65536)))
 	export BURN_TAG

@@ -398,9 +398,15 @@ static void runc_is_proved_by_its_state_and_takes_the_image_from_its_labels(void
 	is_container(f, "runc", "runcname", "runcname", "foo:1");
 	is(f, CONTAINER_ROOTFS, "/var/tmp/b/rootfs");
 
-	given_task(f, "0::/system.slice/runc-runcname.scope\n", HOST_MOUNTS);
+	given_task(f, "0::/system.slice/runc-runcname.scope\n",
+		   "90 48 254:0 /var/tmp/b/rootfs / rw - ext4 /dev/vda rw\n");
 	assert_int_equal(identify_by_files(f), 1);
 	is_container(f, "runc", "runcname", "runcname", "foo:1");
+	is(f, CONTAINER_ROOTFS, "/var/tmp/b/rootfs");
+	/* A user's cgroup of that name is no container. */
+	given_task(f, "0::/user.slice/user-1000.slice/user@1000.service/runcname\n", HOST_MOUNTS);
+	assert_int_equal(identify(f), 1);
+	assert_string_equal(container_runtime(&f->c), "systemd");
 }
 
 static void crun_is_proved_by_its_status(void **state)

@@ -29,5 +29,7 @@ gcc -O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer "$source/turns.c" -
 gcc -O1 "$source/nameless.c" -o nameless
 gcc -O1 "$source/same_pid.c" -o same_pid
 gcc -O1 "$source/events.c" -o events
+gcc -O1 "$source/storm.c" -o storm
+gcc -O1 -nostdlib -static -Wl,--build-id=none "$source/tiny.c" -o tiny
 gcc -O1 -fno-omit-frame-pointer "$source/copies.c" -o copies
 gcc -O1 -fno-omit-frame-pointer -fno-toplevel-reorder -DLARGE "$source/copies.c" -o copies.large

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The way of a sample: its files become the profile's, its place is found, what is undecided is decided. */
+#include "agent/recorder_state.h"
+#include "base/cleanup.h"
+
+#include <string.h>
+
+int recorder_on_file(void *data, const struct file_sighting *sighting)
+{
+	struct recorder *r = data;
+	return first_sight_add(r->first_sight, sighting);
+}
+
+/* The sampler's file numbers to the profile's. */
+static int translate_frame(struct recorder *r, const struct sample *sample, struct frame *f)
+{
+	if (f->kind == FRAME_JIT)
+		return areas_find_code(r->areas, sample, f->address, &f->file);
+	if (f->kind != FRAME_FILE)
+		return 0;
+	f->file = first_sight_profile_file(r->first_sight, f->file);
+	if (f->file == UINT32_MAX) {
+		f->kind = FRAME_RAW;
+		if (f->reason == MW_REASON_NONE)
+			f->reason = MW_REASON_EVICTED;
+	}
+	return 0;
+}
+
+int recorder_on_sample(void *data, const struct sample *sample)
+{
+	struct recorder *r = data;
+	struct frame frames[512];
+	uint64_t cgroup;
+	enum places_verdict verdict;
+	int seen = places_see(r->places, sample, &cgroup, &verdict);
+	if (seen < 0)
+		return seen;
+	if (verdict == PLACES_OTHER) {
+		r->other_places++;
+		return 0;
+	}
+	uint32_t n = MIN(sample->n_frames, ARRAY_SIZE(frames));
+	memcpy(frames, sample->frames, n * sizeof frames[0]);
+	for (uint32_t i = 0; i < n; i++) {
+		int failure = translate_frame(r, sample, &frames[i]);
+		if (failure < 0)
+			return failure;
+	}
+	struct sample translated = *sample;
+	translated.frames = frames;
+	translated.n_frames = n;
+	translated.cgroup = cgroup;
+	roots_touch(r->roots, sample->mount_namespace);
+	if (r->exec_watch)
+		exec_watch_see_namespace(r->exec_watch, sample->mount_namespace, sample->task.pid);
+	return undecided_take(r->undecided, &translated);
+}
+
+int recorder_add_sample(void *data, const struct sample *sample)
+{
+	struct recorder *r = data;
+	int result = profile_add_sample(r->profile, sample);
+	return result < 0 ? result : 0;
+}
+
+int recorder_on_decided(void *data, struct sample *sample, struct frame *frames)
+{
+	struct recorder *r = data;
+	return r->held ? held_take(r->held, sample) : recorder_add_sample(r, sample);
+}
