@@ -190,6 +190,8 @@ static __always_inline void fill_sample(struct bpf_perf_event_data *ctx,
 	r->event = bpf_get_attach_cookie(ctx);
 	r->n_kernel = 0;
 	r->user_reason = 0;
+	r->sequence = lock_sequence(task);
+	r->unused2 = 0;
 	bpf_get_current_comm(r->command, sizeof r->command);
 }
 

@@ -84,12 +84,23 @@ static __always_inline __u32 file_number(struct build_id *id, __u64 address,
 	return FILE_NONE;
 }
 
+/*
+ * An id that was filled up with zeros may be that of several files: one of 8 bytes, and one of 9 that
+ * begins with it and ends in a zero. Which one it is, user space can tell by the file. One whole id in
+ * 65536 looks the same; nobody makes ids of 19 bytes.
+ */
+static __always_inline bool is_whole_id(const struct bpf_stack_build_id *id)
+{
+	return id->status == BPF_STACK_BUILD_ID_VALID &&
+	       (id->build_id[BUILD_ID_SIZE - 1] || id->build_id[BUILD_ID_SIZE - 2]);
+}
+
 static __always_inline void convert(struct stack *s, __u32 i, struct sample_record *sample)
 {
 	struct bpf_stack_build_id *from = &s->ids[i];
 	struct user_frame *frame = &s->record.frames[i];
 	frame->check = 0;
-	if (from->status != BPF_STACK_BUILD_ID_VALID) {
+	if (!is_whole_id(from)) {
 		frame->value = s->addresses[i];
 		frame->kind = USER_FRAME_RAW; /* without a reason: user space finds out */
 		frame->file = line_check(&s->line, s->addresses[i], i == 0);

@@ -56,6 +56,8 @@ struct sample_record {
 	__u16 n_kernel;
 	__u8 user_reason; /* enum mw_reason: why there is no ticket; 0 for kernel threads */
 	__u8 unused;
+	__u32 sequence; /* changes with the address space, odd during a change; 0 unknown */
+	__u32 unused2;
 	char command[16];
 	__u64 kernel[MAX_FRAMES]; /* the first n_kernel are there; leaf first */
 };

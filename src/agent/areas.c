@@ -95,9 +95,11 @@ static int find(struct areas *areas, const struct sample *sample, const struct m
 			? first_sight_add_mapping(areas->first_sight, &sample->task, mapping,
 						  &area.file)
 			: add_code(areas, mapping, &area.file);
-	if (r == 0)
+	/* A file that could not be asked may be at the next sample. */
+	bool is_sure = !(mapping && mapping->inode) || r == 1;
+	if (is_sure && r >= 0)
 		r = vec_push(&areas->list, area);
-	if (r == 0)
+	if (is_sure && r >= 0)
 		r = hash_index_add(&areas->index, area_hash(&area), (uint32_t)areas->list.n - 1);
 	*ret = area.file;
 	return r;

@@ -107,22 +107,20 @@ static int fill(const struct proc *proc, const struct mount_line *m, const char 
 	return n < (int)sizeof ret->path ? 0 : -ENAMETOOLONG;
 }
 
-static int find_in(const struct proc *proc, const char *type, const char *text,
+static int find_in(const struct proc *proc, const char *mounts, const char *type, const char *text,
 		   struct cgroup_target *ret)
 {
-	_cleanup_free_ char *mounts = NULL;
-	int r = mountinfo_read(proc, 0, &mounts);
-	if (r < 0)
-		return r;
-	char *rest = mounts;
+	_cleanup_free_ char *lines = strdup(mounts);
+	if (!lines)
+		return -ENOMEM;
+	char *rest = lines;
 	for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
 		struct mount_line m;
 		char directory[4096];
 		if (mount_line_parse(line, &m) < 0 || strcmp(m.type, type) != 0 ||
 		    !find_directory(&m, text, directory, sizeof directory))
 			continue;
-		r = fill(proc, &m, directory, ret);
-		if (r == 0)
+		if (fill(proc, &m, directory, ret) == 0)
 			return 0;
 	}
 	return -ENOENT;
@@ -131,9 +129,18 @@ static int find_in(const struct proc *proc, const char *type, const char *text,
 int cgroup_target_find(const struct proc *proc, const char *text, struct cgroup_target *ret,
 		       struct mw_error *e)
 {
-	int r = find_in(proc, "cgroup2", text, ret);
+	_cleanup_free_ char *mounts = NULL;
+	int r = mountinfo_read(proc, 0, &mounts);
+	return r < 0 ? error_errno(e, r, "cgroup %s", text)
+		     : cgroup_target_find_among(proc, mounts, text, ret, e);
+}
+
+int cgroup_target_find_among(const struct proc *proc, const char *mounts, const char *text,
+			     struct cgroup_target *ret, struct mw_error *e)
+{
+	int r = find_in(proc, mounts, "cgroup2", text, ret);
 	if (r == -ENOENT)
-		r = find_in(proc, "cgroup", text, ret);
+		r = find_in(proc, mounts, "cgroup", text, ret);
 	if (r == -ENOENT)
 		return error_set(e, r, "there is no cgroup %s", text);
 	return r < 0 ? error_errno(e, r, "cgroup %s", text) : 0;

@@ -19,10 +19,13 @@ struct cgroup_target {
  */
 int cgroup_target_find(const struct proc *proc, const char *text, struct cgroup_target *ret,
 		       struct mw_error *e);
+/* The same with our mounts as text, as in /proc/self/mountinfo. */
+int cgroup_target_find_among(const struct proc *proc, const char *mounts, const char *text,
+			     struct cgroup_target *ret, struct mw_error *e);
 /* Whether a process is in it or in one below. */
 bool cgroup_target_has(const struct cgroup_target *target, const struct proc *proc, uint32_t pid);
 
-/* The path of a cgroup of the unified hierarchy by its id, without any process; the caller frees it. -errno. */
+/* The path of a cgroup of the unified hierarchy by its id, without any process. The caller frees it. */
 int cgroup_path_of_id(const struct proc *proc, uint64_t id, char **ret);
 
 #endif

@@ -407,6 +407,35 @@ int first_sight_add(struct first_sight *f, const struct file_sighting *s)
 	return r <= 0 || set < 0 ? (r < 0 ? r : set) : open_for(f, number, &request);
 }
 
+static bool is_still_mapped(const struct proc *proc, const struct task_key *task,
+			    const struct mapping *mapping)
+{
+	struct snapshot *snapshot;
+	if (snapshot_take(proc, task->pid, task->tid, &snapshot) < 0)
+		return false;
+	const struct mapping *m = snapshot_find(snapshot, mapping->start);
+	bool is = m && m->start == mapping->start && m->offset == mapping->offset &&
+		  m->inode == mapping->inode && m->major == mapping->major &&
+		  m->minor == mapping->minor;
+	snapshot_free(snapshot);
+	return is;
+}
+
+/*
+ * Who the file of a mapping is. By now another one may be mapped at its address: then it has another
+ * inode number. (On btrfs and overlayfs the numbers can differ for one file too.)
+ */
+static int ask_mapping(struct first_sight *f, const struct task_key *task,
+		       const struct mapping *mapping, struct file_request *request)
+{
+	int r = mapped_file_ask(f->o.proc, request);
+	if (r < 0)
+		return r;
+	bool is_it = request->key.inode == mapping->inode ||
+		     is_still_mapped(f->o.proc, task, mapping);
+	return is_it ? 0 : -ESTALE;
+}
+
 int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
 			    const struct mapping *mapping, uint32_t *ret)
 {
@@ -422,15 +451,19 @@ int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
 	/* A file that cannot be asked is known by what maps says of it, and will not be opened. */
 	key.inode.inode = mapping->inode;
 	key.inode.device = mapping->major << 20 | mapping->minor;
-	if (mapped_file_ask(f->o.proc, &request) == 0)
+	bool is_asked = ask_mapping(f, task, mapping, &request) == 0;
+	if (is_asked)
 		key.inode = request.key;
+	else
+		request.key = key.inode;
 	uint32_t number;
 	int r = find_entry(f, &key, &request, &number);
 	if (r == 1)
 		r = open_for(f, number, &request);
-	if (r == 0)
-		*ret = f->entries.items[number]->profile_file;
-	return r;
+	if (r < 0)
+		return r;
+	*ret = f->entries.items[number]->profile_file;
+	return is_asked;
 }
 
 /* 1: the file is new and now pinned, 0: it is known or there is no room, or -ENOMEM. Takes fd. */

@@ -57,7 +57,8 @@ void first_sight_free(struct first_sight *f);
 /* A file of the sampler's. The vdso, which is not announced, is added from our own memory. */
 int first_sight_add(struct first_sight *f, const struct file_sighting *sighting);
 int first_sight_add_vdso(struct first_sight *f, uint32_t *ret_profile_file);
-/* A file that a task has mapped, seen in /proc; *ret is the profile's number. */
+/* A file that a task has mapped, seen in /proc; *ret is the profile's number. 1, 0 if it could not be told
+ * who it is (it is not mapped there any more), or -ENOMEM. */
 int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
 			    const struct mapping *mapping, uint32_t *ret);
 /*

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* A container's files are read within some tenths of a second: this is a second at 999 Hz on two CPUs. */
-#define MAX_HELD 2048
+/* A container's files are read within some tenths of a second. This is a second of 99 Hz on 100 CPUs. */
+#define MAX_BYTES ((size_t)8 << 20)
 
 struct item {
 	struct sample sample;
@@ -20,6 +20,7 @@ struct held {
 	held_deliver_fn deliver;
 	void *data;
 	VEC(struct item) items;
+	size_t bytes;
 	struct held_counts counts;
 };
 
@@ -50,9 +51,14 @@ struct held_counts held_get_counts(const struct held *h)
 	return h->counts;
 }
 
+static size_t bytes_of(const struct sample *sample)
+{
+	return sizeof(struct item) + sample->n_frames * sizeof *sample->frames;
+}
+
 static int hold(struct held *h, const struct sample *sample)
 {
-	if (h->items.n >= MAX_HELD) {
+	if (h->bytes + bytes_of(sample) > MAX_BYTES) {
 		h->counts.lost++;
 		return 0;
 	}
@@ -65,9 +71,11 @@ static int hold(struct held *h, const struct sample *sample)
 	struct item item = {.sample = *sample, .frames = copy};
 	item.sample.frames = copy;
 	int r = vec_push(&h->items, item);
-	if (r == 0)
-		copy = NULL;
-	return r;
+	if (r < 0)
+		return r;
+	copy = NULL;
+	h->bytes += bytes_of(sample);
+	return 0;
 }
 
 int held_take(struct held *h, const struct sample *sample)
@@ -101,6 +109,7 @@ int held_go_on(struct held *h)
 		int r = verdict == PLACES_WANTED ? h->deliver(h->data, s) : 0;
 		if (r < 0)
 			result = r;
+		h->bytes -= bytes_of(s);
 		free(item->frames);
 	}
 	h->items.n = kept;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Where only some places are wanted (agent/places.h): samples wait here until it is known whether
- * theirs is one of them. Their number is bounded; one too many is counted as lost.
+ * theirs is one of them. What they take is bounded; one too many is counted as lost.
  */
 #ifndef AGENT_HELD_H
 #define AGENT_HELD_H

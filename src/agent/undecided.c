@@ -12,6 +12,8 @@
 
 /* A sample waits for this long at most, counted from itself. */
 #define PATIENCE_NS UINT64_C(2000000000)
+/* Samples wait so long for the proof of what was mapped: two ticks at least. */
+#define PROOF_NS     UINT64_C(250000000)
 
 struct waiting {
 	struct sample sample;
@@ -247,7 +249,11 @@ static int go_on(struct undecided *u, struct waiting *w, uint64_t latest, enum p
 {
 	if (has_undecided(w))
 		images_refresh(u->o.images, &w->sample, latest);
-	bool is_over = w->sample.time + PATIENCE_NS < now_ns();
+	uint64_t age = now_ns() - w->sample.time;
+	bool is_over = age > PATIENCE_NS;
+	/* The look of this moment is proved by samples to come. */
+	if (w->sample.sequence && age < PROOF_NS && patience == LATER)
+		patience = FIRST_TIME;
 	int r = decide_all(u, &w->sample, w->frames, is_over ? LAST_TIME : patience);
 	if (r == 0)
 		return 0;

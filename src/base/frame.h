@@ -88,6 +88,8 @@ struct sample {
 	uint64_t mount_namespace; /* 64-bit id, 0 unknown */
 	uint64_t image;     /* random for each exec (start_code ^ start_stack), 0 unknown: what is read
 			     * from /proc later is of the same program only if it is equal */
+	uint32_t sequence;  /* another one whenever the address space was changed, odd during a change;
+			     * 0 unknown */
 	uint32_t cpu;
 	uint32_t event;     /* number of the event in the recording */
 	const struct frame *frames; /* leaf first: kernel part, then user part */

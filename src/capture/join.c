@@ -124,6 +124,7 @@ static int deliver(struct join *join, const struct sample_record *r, const struc
 		.cgroup = r->cgroup,
 		.mount_namespace = r->mount_namespace,
 		.image = r->image,
+		.sequence = r->sequence,
 		.cpu = r->cpu,
 		.event = r->event,
 		.frames = frames,

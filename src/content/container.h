@@ -44,8 +44,8 @@ struct container {
 };
 
 void container_deinit(struct container *c);
-/* "podman", "docker", "containerd", "cri-o", "runc", "crun", "lxc", "nspawn", "flatpak", "snap", "systemd";
- * "" if there is none. */
+/* "podman", "docker", "containerd", "cri-o", "runc", "crun", "lxc", "nspawn", "flatpak", "snap",
+ * "systemd"; "" if there is none. */
 const char *container_runtime(const struct container *c);
 /* Sets a text. One that is too long, empty or has a NUL inside is ignored. 0 or -ENOMEM. */
 int container_set(struct container *c, enum container_text which, const char *text, size_t n);

@@ -85,7 +85,7 @@ int container_set_text(struct container *c, enum container_text which, const cha
 /* 64 hex digits, as nearly all runtimes make ids. */
 #define CONTAINER_HEX_ID 64
 bool container_is_hex_id(const char *text, size_t n);
-/* What is left of a name after a prefix and without a suffix (may be ""); its size, 0 if it has not both. */
+/* What is left of a name without a prefix and a suffix (may be ""): its size, 0 if it has not both. */
 size_t container_strip(const char *name, const char *prefix, const char *suffix, const char **ret);
 /* Prefix, hex id, suffix: sets the id. 1, 0 or -ENOMEM. */
 int container_match_hex(struct container *c, const char *name, const char *prefix,

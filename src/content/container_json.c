@@ -12,7 +12,7 @@
 /* Limits in OCI files are unsigned 64-bit numbers, which would be an error as integers. */
 #define FLAGS JSON_DECODE_INT_AS_REAL
 
-/* Jansson would open /dev/urandom for a seed of its own, for which the sandbox kills. It is set once. */
+/* Jansson would open /dev/urandom for a seed of its own, and the sandbox kills for that. */
 static void seed_tables(uint64_t seed)
 {
 	json_object_seed((size_t)(seed | 1));

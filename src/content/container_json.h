@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reading the runtimes' JSON, in the isolated child. Whatever has not the type that is asked for is not there. */
+/*
+ * Reading the runtimes' JSON, in the isolated child. Whatever has not the type that is asked for is not
+ * there.
+ */
 #ifndef CONTENT_CONTAINER_JSON_H
 #define CONTENT_CONTAINER_JSON_H
 

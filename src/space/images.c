@@ -9,16 +9,25 @@
 /* Process images held at once; the one least recently used goes first. */
 #define N_IMAGES 128
 
+/* A snapshot, and what is known of when it was true. */
+struct view {
+	struct snapshot *snapshot; /* NULL: there is none */
+	uint64_t begun; /* CLOCK_MONOTONIC, before it was read */
+	uint64_t done;	/* after it was read */
+	uint32_t sequence; /* of the address space in a sample before it */
+	bool is_exact; /* a sample after it had the same: nothing changed between the two */
+};
+
 struct image {
 	uint32_t pid;
 	uint32_t exec_count;
 	uint64_t start_time;
 	uint64_t used; /* 0: the place is free */
 	uint64_t start_code;
-	struct snapshot *before; /* NULL: there is none yet */
-	struct snapshot *after;  /* the latest; NULL: none could be taken */
-	uint64_t before_time;
-	uint64_t after_time;
+	uint64_t sampled; /* time of the latest sample that was asked about */
+	uint32_t sequence; /* of that sample */
+	struct view before;
+	struct view after; /* the latest */
 };
 
 struct images {
@@ -39,8 +48,8 @@ int images_new(const struct proc *proc, struct images **ret)
 
 static void image_deinit(struct image *image)
 {
-	snapshot_free(image->before);
-	snapshot_free(image->after);
+	snapshot_free(image->before.snapshot);
+	snapshot_free(image->after.snapshot);
 	*image = (struct image){};
 }
 
@@ -66,8 +75,7 @@ static bool is_image(const struct image *image, const struct task_key *task)
 	       image->exec_count == task->exec_count;
 }
 
-/* The place of an image; *ret_is_new if it was not known. */
-static struct image *find_image(struct images *images, const struct task_key *task,
+static struct image *find_place(struct images *images, const struct task_key *task,
 				bool *ret_is_new)
 {
 	struct image *oldest = &images->images[0];
@@ -90,6 +98,18 @@ static struct image *find_image(struct images *images, const struct task_key *ta
 	return oldest;
 }
 
+/* The image of a sample; *ret_is_new if it was not known. */
+static struct image *find_image(struct images *images, const struct sample *sample,
+				bool *ret_is_new)
+{
+	struct image *image = find_place(images, &sample->task, ret_is_new);
+	if (sample->time >= image->sampled) {
+		image->sampled = sample->time;
+		image->sequence = sample->sequence;
+	}
+	return image;
+}
+
 /* Whether the process still is the program that was sampled. */
 static bool is_same_program(struct images *images, const struct sample *sample,
 			    uint64_t *ret_start_code)
@@ -106,7 +126,7 @@ static void take(struct images *images, struct image *image, const struct sample
 {
 	struct snapshot *snapshot;
 	uint64_t start_code;
-	uint64_t time = now_ns(); /* before the reading: what it shows may be later, never earlier */
+	uint64_t begun = now_ns();
 	if (!is_same_program(images, sample, &start_code) ||
 	    snapshot_take(images->proc, image->pid, sample->task.tid, &snapshot) < 0)
 		return;
@@ -114,11 +134,9 @@ static void take(struct images *images, struct image *image, const struct sample
 		snapshot_free(snapshot);
 		return;
 	}
-	snapshot_free(image->before);
+	snapshot_free(image->before.snapshot);
 	image->before = image->after;
-	image->before_time = image->after_time;
-	image->after = snapshot;
-	image->after_time = time;
+	image->after = (struct view){snapshot, begun, now_ns(), image->sequence, false};
 	image->start_code = start_code;
 }
 
@@ -131,17 +149,17 @@ bool images_is_same_program(struct images *images, const struct sample *sample)
 const struct snapshot *images_snapshot(struct images *images, const struct sample *sample)
 {
 	bool is_new;
-	struct image *image = find_image(images, &sample->task, &is_new);
+	struct image *image = find_image(images, sample, &is_new);
 	if (is_new)
 		take(images, image, sample);
-	return image->after;
+	return image->after.snapshot;
 }
 
 void images_refresh(struct images *images, const struct sample *sample, uint64_t since)
 {
 	bool is_new;
-	struct image *image = find_image(images, &sample->task, &is_new);
-	if (is_new || image->after_time < since)
+	struct image *image = find_image(images, sample, &is_new);
+	if (is_new || image->after.begun < since)
 		take(images, image, sample);
 }
 
@@ -152,28 +170,55 @@ static bool is_same_mapping(const struct mapping *a, const struct mapping *b)
 	       a->protection == b->protection;
 }
 
+/* Whether the view shows the address space as it was at the sample. */
+static bool is_exact(struct view *view, const struct sample *sample)
+{
+	if (!view->snapshot || sample->sequence & 1 || view->sequence != sample->sequence)
+		return false;
+	view->is_exact |= sample->time > view->done;
+	return view->is_exact;
+}
+
+/*
+ * Seen before and after: for kernels that do not count the changes. A mapping that went and came back
+ * meanwhile would not show.
+ */
+static bool is_seen_around(const struct image *image, const struct sample *sample,
+			   uint64_t address, const struct mapping *m)
+{
+	if (!image->before.snapshot || image->before.begun > sample->time ||
+	    image->after.begun < sample->time)
+		return false;
+	const struct mapping *earlier = snapshot_find(image->before.snapshot, address);
+	return m ? is_same_mapping(m, earlier) : !earlier;
+}
+
 /* Programs that copy their text over itself make it memory without a file: seen after, it still is. */
 static enum image_proof prove(const struct image *image, const struct sample *sample,
 			      uint64_t address, const struct mapping *m)
 {
 	if (m && m->inode && image->start_code >= m->start && image->start_code < m->end)
-		return image->after_time < sample->time ? IMAGE_PROGRAM : IMAGE_PROVED;
-	if (!image->before || image->before_time > sample->time || image->after_time < sample->time)
+		return image->after.begun < sample->time ? IMAGE_PROGRAM : IMAGE_PROVED;
+	if (sample->sequence)
 		return IMAGE_SEEN;
-	const struct mapping *earlier = snapshot_find(image->before, address);
-	bool is_proved = m ? is_same_mapping(m, earlier) : !earlier;
-	return is_proved ? IMAGE_PROVED : IMAGE_SEEN;
+	return is_seen_around(image, sample, address, m) ? IMAGE_PROVED : IMAGE_SEEN;
 }
 
 enum image_proof images_find(struct images *images, const struct sample *sample, uint64_t address,
 			     const struct mapping **ret)
 {
 	bool is_new;
-	struct image *image = find_image(images, &sample->task, &is_new);
+	struct image *image = find_image(images, sample, &is_new);
 	if (is_new)
 		take(images, image, sample);
-	*ret = image->after ? snapshot_find(image->after, address) : NULL;
-	if (!image->after)
+	*ret = NULL;
+	if (!image->after.snapshot)
 		return IMAGE_GONE;
+	bool after_is_exact = sample->sequence && is_exact(&image->after, sample);
+	bool before_is_exact = sample->sequence && is_exact(&image->before, sample);
+	const struct view *view = !after_is_exact && before_is_exact ? &image->before : &image->after;
+	*ret = snapshot_find(view->snapshot, address);
+	if (after_is_exact || before_is_exact)
+		return IMAGE_PROVED;
 	return prove(image, sample, address, *ret);
 }

@@ -4,9 +4,10 @@
  *
  * Two things can go wrong between a sample and a look into /proc. The process may have become another
  * program: then its start_code ^ start_stack, random for each exec, is another than the sample's. And
- * a mapping may have been replaced by another one: that shows only if it is seen before *and* after
- * the sample. So two snapshots are held for each process image, and a mapping that is the same in both
- * is proved for all samples between them.
+ * a mapping may have been replaced by another one. Where the kernel counts the changes of an address
+ * space (sample.sequence), a snapshot between two samples of one count is true for all samples of that
+ * count. Elsewhere a mapping must be seen before *and* after the sample. So the last two snapshots are
+ * held for each process image.
  */
 #ifndef SPACE_IMAGES_H
 #define SPACE_IMAGES_H
@@ -20,7 +21,7 @@ enum image_proof {
 	IMAGE_GONE,   /* the process is gone or another program, and was never seen */
 	IMAGE_SEEN,   /* seen after the sample only, or before it only */
 	IMAGE_PROGRAM, /* the program itself, seen before the sample: it stays, unless it moves itself */
-	IMAGE_PROVED, /* the same before and after; or the program itself, seen after */
+	IMAGE_PROVED, /* it was so at the sample; or the program itself, seen after */
 };
 
 /* Borrows proc. */

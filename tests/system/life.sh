@@ -117,6 +117,24 @@ it_names_libraries_that_take_turns() {
 	names_turns 1.2 --right 80 --unnamed 5 --each right_work other_work
 }
 
+# Without build IDs, the immediate engine must find out afterwards what was where, and in vain: no name
+# will do, the other's will not.
+it_gives_no_wrong_name_to_libraries_that_take_turns_too_fast() {
+	local engine
+	for engine in deferred immediate; do
+		record -q -a -g -F $frequency --engine $engine -- "$PROGRAMS/turns" loaded 1.2 0.004 "$PROGRAMS"/lib{right,other}.noid.so || return
+		names_turns 1.2 --right 0 --unnamed 100 --kernel 100 || return
+	done
+}
+
+it_names_a_library_without_build_id_on_both_engines() {
+	local engine
+	for engine in deferred immediate; do
+		record -q -a -g -F $frequency --engine $engine -- "$PROGRAMS/turns" loaded 0.8 0.8 "$PROGRAMS"/lib{right,other}.noid.so || return
+		names_turns 0.8 --right 80 --unnamed 10 || return
+	done
+}
+
 it_names_libraries_that_were_deleted_after_loading() {
 	cp "$PROGRAMS"/lib{right,other}.so .
 	watch "$PROGRAMS/turns" unlinked $seconds 0.02 ./libright.so ./libother.so

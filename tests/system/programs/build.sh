@@ -15,6 +15,8 @@ for side in right wrong other; do
 	burn $side.noid $side -Wl,--build-id=none
 	burn $side.static.noid $side -static -Wl,--build-id=none
 	gcc -O1 -shared -fPIC -fno-omit-frame-pointer -DP=$side "$source/library.c" -o lib$side.so
+	gcc -O1 -shared -fPIC -fno-omit-frame-pointer -Wl,--build-id=none -DP=$side "$source/library.c" \
+		-o lib$side.noid.so
 done
 repeat() { printf "$1%.0s" $(seq "$2"); }
 burn right.id2 right -Wl,--build-id=0xbeef
