@@ -170,7 +170,6 @@ static bool is_same_mapping(const struct mapping *a, const struct mapping *b)
 	       a->protection == b->protection;
 }
 
-/* Programs that copy their text over itself make it memory without a file: seen after, it still is. */
 /* Whether the view shows the address space as it was at the sample. */
 static bool is_exact(struct view *view, const struct sample *sample)
 {
@@ -194,6 +193,7 @@ static bool is_seen_around(const struct image *image, const struct sample *sampl
 	return m ? is_same_mapping(m, earlier) : !earlier;
 }
 
+/* Programs that copy their text over itself make it memory without a file: seen after, it still is. */
 static enum image_proof prove(const struct image *image, const struct sample *sample,
 			      uint64_t address, const struct mapping *m)
 {
