@@ -155,6 +155,11 @@ static __always_inline void take_user_part(struct bpf_perf_event_data *ctx,
 					   bool in_user_mode)
 {
 	__u32 zero = 0;
+	/* In the middle of an exec the registers are the old program's and the memory is the new one's. */
+	if (!in_user_mode && BPF_CORE_READ_BITFIELD_PROBED(task, in_execve)) {
+		sample->user_reason = REASON_EXEC_RACED;
+		return;
+	}
 	struct stack *s = bpf_map_lookup_elem(&stacks, &zero);
 	if (!s)
 		return;

@@ -143,6 +143,7 @@ struct bpf_map {
 
 struct task_struct {
 	unsigned int flags;
+	unsigned int in_execve : 1;
 	int pid;
 	int tgid;
 	__u64 start_boottime;

@@ -379,11 +379,17 @@ static int add_by_id(struct first_sight *f, const struct file_sighting *s,
 	int can_be_asked = find_mapping(f, s, request);
 	int r = find_entry(f, &key, request, &number);
 	int set = r < 0 ? r : set_profile_number(f, s->number, number);
-	if (r <= 0 || set < 0)
+	if (r < 0 || set < 0)
 		return r < 0 ? r : set;
+	struct entry *entry = f->entries.items[number];
+	bool is_looked_for = r == 1 || entry->state == STATE_IN_STORE;
 	if (can_be_asked == 0)
-		return open_for(f, number, request);
-	f->entries.items[number]->looks = 0;
+		return is_looked_for ? open_for(f, number, request) : 0;
+	if (is_looked_for && ++entry->tries < MAX_TRIES) /* the next sample may help */
+		f->o.forget(f->o.data, &key);
+	if (r == 0)
+		return 0;
+	entry->looks = 0;
 	return entry_put_off(f, number, STATE_IN_STORE);
 }
 

@@ -33,15 +33,12 @@ size_t text_utf8_length(const char *text)
 	return value < lowest[n] || value > 0x10ffff || surrogate ? 0 : n;
 }
 
-/*
- * Control characters, line and paragraph separators, those that change the direction, and the
- * backslash, which would make a name look as if something in it had been escaped.
- */
+/* Control characters, line and paragraph separators, and those that change the direction. */
 static bool is_harmful(const char *s, size_t n)
 {
 	uint8_t first = (uint8_t)s[0];
 	if (n == 1)
-		return first < 0x20 || first == 0x7f || first == '\\';
+		return first < 0x20 || first == 0x7f;
 	uint32_t value = utf8_value((const uint8_t *)s, n);
 	return value < 0xa0 || (value >= 0x2028 && value <= 0x202e) ||
 	       (value >= 0x2066 && value <= 0x2069) || value == 0x200e || value == 0x200f;
