@@ -15,8 +15,8 @@ import json, os, resource, shutil, signal, statistics, struct, subprocess, sys, 
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MAPWRIGHT = os.path.abspath(sys.argv[1])
-SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 12
-PAIRS = int(sys.argv[3]) if len(sys.argv) > 3 else 40
+SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 10
+PAIRS = int(sys.argv[3]) if len(sys.argv) > 3 else 24
 PHASE = 0.4
 QUIET = dict(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
