@@ -48,14 +48,27 @@ static int intern(struct folder *f, uint32_t *ret)
 					       f->escaped.n, ret);
 }
 
+/* What a file is called: by its path, by its id where nobody learned that. */
+static const char *place_of(const struct profile_file *file, const char *path, char *buf, size_t size)
+{
+	if (*path)
+		return text_base_name(path);
+	if (file->id.kind == MW_FILE_ID_NONE)
+		return "no path";
+	mw_file_id_to_text(&file->id, buf, size);
+	return buf;
+}
+
 static void add_nameless(struct folder *f, const struct profile_frame *frame)
 {
 	const struct profile *p = f->p;
 	const char *place = "anon";
-	char reason[24];
+	char reason[24], id[MW_FILE_ID_TEXT_MAX];
+	const struct profile_file *file;
 	switch (frame->at.kind) {
 	case FRAME_FILE:
-		place = text_base_name(profile_string(p, p->files.items[frame->at.file].path));
+		file = &p->files.items[frame->at.file];
+		place = place_of(file, profile_string(p, file->path), id, sizeof id);
 		break;
 	case FRAME_KERNEL:
 		place = frame->name.module ? profile_string(p, frame->name.module) : "kernel";

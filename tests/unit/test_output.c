@@ -166,6 +166,16 @@ static void rows_below_the_limit_are_left_out(void **state)
 	assert_null(strstr(less, "some"));
 }
 
+static void a_file_without_a_path_goes_by_its_id_in_folded_stacks(void **state)
+{
+	_cleanup_(cleanup_profile_free) struct profile *p = build_empty();
+	uint32_t known = build_file(p, "", "gnu:93ac61ec", MW_REASON_FILE_GONE);
+	uint32_t unknown = build_file(p, "", NULL, MW_REASON_FILE_GONE);
+	build_samples(p, "prog", 1, 0, 1, FRAMES(FRAME_OF_FILE(known, 0x10), FRAME_OF_FILE(unknown, 0x20)));
+	_cleanup_free_ char *folded = export_text(p, "folded");
+	assert_string_equal(folded, "prog;[no path+0x20];[gnu:93ac61ec+0x10] 1\n");
+}
+
 static void rows_of_all_samples_add_up_to_a_hundred_percent(void **state)
 {
 	_cleanup_(cleanup_profile_free) struct profile *p = build_compile(5000);
@@ -418,6 +428,7 @@ int main(void)
 		cmocka_unit_test(sort_keys_are_read_and_unknown_ones_named),
 		cmocka_unit_test(recursion_counts_a_sample_once),
 		cmocka_unit_test(rows_below_the_limit_are_left_out),
+		cmocka_unit_test(a_file_without_a_path_goes_by_its_id_in_folded_stacks),
 		cmocka_unit_test(rows_of_all_samples_add_up_to_a_hundred_percent),
 		cmocka_unit_test(inferred_frames_are_marked_wherever_they_are_shown),
 		cmocka_unit_test(a_report_without_samples_says_so),
