@@ -109,6 +109,15 @@ void facts_of_files(struct profile *p, const struct first_sight_counts *c)
 	set_tallies(p, counts, ARRAY_SIZE(counts));
 }
 
+void facts_of_overflows(struct profile *p, uint64_t exec_notices, uint64_t undecided)
+{
+	const struct named_count counts[] = {
+		{PROFILE_COUNTER, "exec-notices-dropped", exec_notices},
+		{PROFILE_COUNTER, "addresses-not-waited-for", undecided},
+	};
+	set_tallies(p, counts, ARRAY_SIZE(counts));
+}
+
 void facts_of_places(struct profile *p, const struct places_counts *c, uint64_t other,
 		     uint64_t lost)
 {

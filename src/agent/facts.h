@@ -17,6 +17,8 @@ void facts_of_start(struct profile *p, uint64_t start);
 void facts_of_end(struct profile *p, const struct sampler_counts *counts, uint64_t duration,
 		  uint64_t bpf_ns);
 void facts_of_files(struct profile *p, const struct first_sight_counts *counts);
+/* Times that the kernel dropped notices of execs; samples decided without proof, since too many waited. */
+void facts_of_overflows(struct profile *p, uint64_t exec_notices, uint64_t undecided);
 /* CPU time that recording has cost so far, ns: ours, that of the fork server and its children. */
 uint64_t facts_cpu_time(const struct proc *proc, uint32_t server);
 /* other: samples of places that were not wanted; lost: those of which it did not come to light. */

@@ -2,6 +2,7 @@
 #include "agent/places.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "content/container.h"
@@ -88,13 +89,6 @@ struct places {
 	struct places_counts counts;
 	struct answer answers[N_ANSWERS];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -292,7 +286,7 @@ static void try_again(struct places *p, struct place *place)
 		set_state(p, place, STATE_FINAL);
 		return;
 	}
-	place->next_try = now_ns() + (FIRST_RETRY_NS << (place->tries - 1));
+	place->next_try = clock_now_ns() + (FIRST_RETRY_NS << (place->tries - 1));
 	set_state(p, place, STATE_AGAIN);
 }
 
@@ -410,7 +404,7 @@ static void look_again(struct places *p, struct place *place)
 	if (++place->looks >= MAX_LOOKS)
 		set_state(p, place, STATE_FINAL);
 	else
-		place->next_try = now_ns() + FIRST_RETRY_NS;
+		place->next_try = clock_now_ns() + FIRST_RETRY_NS;
 }
 
 static int look(struct places *p, uint32_t number)
@@ -467,7 +461,7 @@ int places_go_on(struct places *p)
 	submit_questions(p);
 	if (!p->n_again)
 		return 0;
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 	int r = 0;
 	for (uint32_t i = 0; i < p->places.n && r == 0; i++) {
 		const struct place *place = &p->places.items[i];

@@ -18,6 +18,7 @@
 #include "agent/recorder_state.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -28,13 +29,6 @@
 
 /* Files that are still being worked on at the end get this long. */
 #define LAST_WORK_NS (5 * NS_PER_SECOND)
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
-}
 
 void recorder_notice(const struct recorder *r, const char *text, const char *hint)
 {
@@ -59,7 +53,7 @@ static void show_progress(const struct recorder *r)
 		return;
 	char line[160];
 	snprintf(line, sizeof line, "recording: %.0f s, %" PRIu64 " samples, %zu files",
-		 (double)(now_ns() - r->start) / 1e9, r->profile->total_count,
+		 (double)(clock_now_ns() - r->start) / 1e9, r->profile->total_count,
 		 r->profile->files.n);
 	l->progress(l->data, line);
 }
@@ -76,7 +70,7 @@ static void govern(struct recorder *r)
 {
 	uint64_t spent = facts_cpu_time(&r->own_proc, (uint32_t)run_server_pid(r->server)) +
 			 sampler_run_time(r->sampler);
-	if (!governor_tell(&r->governor, now_ns(), spent))
+	if (!governor_tell(&r->governor, clock_now_ns(), spent))
 		return;
 	sampler_set_divisor(r->sampler, r->governor.divisor);
 	log_debug(r->o->log, "governor: the rate is divided by %u now", r->governor.divisor);
@@ -108,7 +102,7 @@ static int each_tick(struct recorder *r)
 	uint64_t expirations;
 	if (read(r->timer, &expirations, sizeof expirations) < 0)
 		return errno == EAGAIN ? 0 : -errno; /* it is not time yet */
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 	first_sight_go_on(r->first_sight);
 	int result = decide_more(r);
 	if (result >= 0)
@@ -210,7 +204,7 @@ static int turn(struct recorder *r, int timeout_ms)
 
 static int record(struct recorder *r, struct mw_error *e)
 {
-	r->start = r->last_second = now_ns();
+	r->start = r->last_second = clock_now_ns();
 	governor_init(&r->governor, r->o->max_overhead / 100, (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
 	facts_of_start(r->profile, r->start);
 	int result = sampler_start(r->sampler, e);
@@ -229,10 +223,10 @@ static int record(struct recorder *r, struct mw_error *e)
 /* Files that were seen late are worked on for a while after the last sample. */
 static int finish_work(struct recorder *r, struct mw_error *e)
 {
-	uint64_t deadline = now_ns() + LAST_WORK_NS;
+	uint64_t deadline = clock_now_ns() + LAST_WORK_NS;
 	while ((first_sight_unfinished(r->first_sight) || undecided_waiting(r->undecided) ||
 		places_unfinished(r->places)) &&
-	       now_ns() < deadline) {
+	       clock_now_ns() < deadline) {
 		struct epoll_event ready[8];
 		if (epoll_wait(r->epoll, ready, ARRAY_SIZE(ready), 100) < 0 && errno != EINTR)
 			return -errno;
@@ -279,7 +273,7 @@ static void say_if_nothing_matched(struct recorder *r)
 
 static int finish(struct recorder *r, struct mw_error *e)
 {
-	uint64_t duration = now_ns() - r->start;
+	uint64_t duration = clock_now_ns() - r->start;
 	int result = sampler_stop(r->sampler);
 	if (result >= 0)
 		result = decide_more(r);
@@ -297,6 +291,9 @@ static int finish(struct recorder *r, struct mw_error *e)
 	facts_of_end(r->profile, &counts, duration, sampler_run_time(r->sampler));
 	struct first_sight_counts files = first_sight_get_counts(r->first_sight);
 	facts_of_files(r->profile, &files);
+	facts_of_overflows(r->profile,
+			   r->exec_watch ? exec_watch_get_counts(r->exec_watch).overflows : 0,
+			   undecided_overflows(r->undecided));
 	struct places_counts places = places_get_counts(r->places);
 	struct held_counts held = r->held ? held_get_counts(r->held) : (struct held_counts){};
 	facts_of_places(r->profile, &places, r->other_places + held.other, held.lost);

@@ -2,6 +2,7 @@
 #include "agent/undecided.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <string.h>
@@ -228,13 +229,6 @@ int undecided_take(struct undecided *u, const struct sample *sample)
 	return r < 0 ? r : deliver(u, &copy, frames);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static bool has_undecided(const struct waiting *w)
 {
 	for (uint32_t i = 0; i < w->sample.n_frames; i++) {
@@ -249,7 +243,7 @@ static int go_on(struct undecided *u, struct waiting *w, uint64_t latest, enum p
 {
 	if (has_undecided(w))
 		images_refresh(u->o.images, &w->sample, latest);
-	uint64_t age = now_ns() - w->sample.time;
+	uint64_t age = clock_now_ns() - w->sample.time;
 	bool is_over = age > PATIENCE_NS;
 	/* The look of this moment is proved by samples to come. */
 	if (w->sample.sequence && age < PROOF_NS && patience == LATER)

@@ -33,7 +33,7 @@ _Static_assert(offsetof(struct file_key, device) == offsetof(struct inode_key, d
 
 /* Samples that may wait for their user part at once: tasks that sleep in the kernel, mostly. */
 #define MAX_WAITING 16384
-/* The table of files is emptied before it is full; its size is in bpf/sampler.bpf.c. */
+/* The table of files is emptied before it is full; its size is in the BPF programs. */
 #define FILES_BEFORE_CLEARING 60000
 
 struct sampler {

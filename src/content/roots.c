@@ -82,11 +82,6 @@ void roots_free(struct roots *roots)
 	free(roots);
 }
 
-size_t roots_count(const struct roots *roots)
-{
-	return roots->list.n;
-}
-
 static struct root *find(const struct roots *roots, const struct root_key *key)
 {
 	vec_foreach(root, &roots->list) {

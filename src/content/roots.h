@@ -32,7 +32,6 @@ void roots_see(struct roots *roots, const struct root_key *key, uint32_t pid, ui
 void roots_touch(struct roots *roots, uint64_t mount_namespace);
 /* Once a second: drops pins whose tasks are gone. */
 void roots_expire(struct roots *roots);
-size_t roots_count(const struct roots *roots);
 
 /*
  * A file by its path inside its file system (device as the kernel has it), in a pinned root: an O_PATH

@@ -2,6 +2,7 @@
 #include "content/slow_file.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "content/content.h"
 
@@ -15,13 +16,6 @@
 #include <time.h>
 
 #define CHUNK 65536
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static int copy(int from, int to)
 {
@@ -64,7 +58,7 @@ int slow_file_start(const struct finder_context *context, const struct file_requ
 	*ret = (struct slow_file){
 		.pid = pid,
 		.fd = take_fd(fd),
-		.deadline = now_ns() + SLOW_FILE_DEADLINE_MS * UINT64_C(1000000),
+		.deadline = clock_now_ns() + SLOW_FILE_DEADLINE_MS * UINT64_C(1000000),
 		.size = request->key.size,
 	};
 	return 0;
@@ -84,7 +78,7 @@ int slow_file_poll(struct slow_file *s, int *ret_fd)
 {
 	int status;
 	pid_t r = waitpid(s->pid, &status, WNOHANG);
-	if (r == 0 && now_ns() < s->deadline)
+	if (r == 0 && clock_now_ns() < s->deadline)
 		return 0;
 	if (r == 0) {
 		slow_file_deinit(s);

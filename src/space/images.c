@@ -2,6 +2,7 @@
 #include "space/images.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <time.h>
@@ -62,13 +63,6 @@ void images_free(struct images *images)
 	free(images);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static bool is_image(const struct image *image, const struct task_key *task)
 {
 	return image->used && image->pid == task->pid && image->start_time == task->start_time &&
@@ -126,7 +120,7 @@ static void take(struct images *images, struct image *image, const struct sample
 {
 	struct snapshot *snapshot;
 	uint64_t start_code;
-	uint64_t begun = now_ns();
+	uint64_t begun = clock_now_ns();
 	if (!is_same_program(images, sample, &start_code) ||
 	    snapshot_take(images->proc, image->pid, sample->task.tid, &snapshot) < 0)
 		return;
@@ -136,7 +130,7 @@ static void take(struct images *images, struct image *image, const struct sample
 	}
 	snapshot_free(image->before.snapshot);
 	image->before = image->after;
-	image->after = (struct view){snapshot, begun, now_ns(), image->sequence, false};
+	image->after = (struct view){snapshot, begun, clock_now_ns(), image->sequence, false};
 	image->start_code = start_code;
 }
 
