@@ -69,6 +69,13 @@ int gsym_decode(const struct gsym *gsym, uint32_t i, struct gsym_decoded *ret);
 int gsym_decoded_row(const struct gsym_decoded *decoded, uint64_t address, struct gsym_row *ret);
 /* The innermost inlined call at an address of the function, or GSYM_NO_CALL. */
 uint32_t gsym_decoded_call(const struct gsym_decoded *decoded, uint64_t address);
+/*
+ * The same without decoding all of the function, for a single question: stops where the answer is.
+ * Calls are given innermost first, up to max; returns how many there are. *ret_row has line 0 if there
+ * is no row.
+ */
+size_t gsym_search(const struct gsym *gsym, const struct gsym_entry *entry, uint64_t address,
+		   struct gsym_row *ret_row, struct gsym_call *ret, size_t max);
 /* Bytes that it holds. */
 size_t gsym_decoded_bytes(const struct gsym_decoded *decoded);
 
