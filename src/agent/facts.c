@@ -90,6 +90,7 @@ void facts_of_end(struct profile *p, const struct sampler_counts *c, uint64_t du
 		{PROFILE_COUNTER, "user-stack-pending-at-end", c->user_pending},
 		{PROFILE_COUNTER, "file-table-full", c->files_full},
 		{PROFILE_COUNTER, "children-not-watched-table-full", c->targets_full},
+		{PROFILE_COUNTER, "processor-came-unwatched-ms", c->cpu_unwatched_ns / 1000000},
 		{PROFILE_COUNTER, "address-lookups", c->lookups},
 		{PROFILE_COUNTER, "address-lookups-locked-out", c->lookups_busy},
 	};

@@ -337,6 +337,11 @@ void sampler_refresh(struct sampler *s)
 		clear_files(s);
 }
 
+void sampler_follow_cpus(struct sampler *s)
+{
+	cpu_events_follow(s->events);
+}
+
 void sampler_pause(struct sampler *s, bool pause)
 {
 	cpu_events_pause(s->events, pause);
@@ -401,6 +406,7 @@ void sampler_get_counts(struct sampler *s, struct sampler_counts *ret)
 		.lookups = sum_counter(s, COUNT_FOUND),
 		.lookups_busy = sum_counter(s, COUNT_BUSY),
 	};
+	ret->cpu_unwatched_ns = s->events ? cpu_events_unwatched(s->events) : 0;
 	for (size_t i = 0; s->events && i < s->options.n_events; i++)
 		ret->expected += cpu_events_expected(s->events, i);
 }

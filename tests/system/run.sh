@@ -7,7 +7,7 @@ set -u
 cd "$(dirname "$0")" || exit 2
 MAPWRIGHT=$(realpath -e "${MAPWRIGHT:-../../build/src/cli/mapwright}") || exit 2
 export MAPWRIGHT
-[ $# -gt 0 ] || set -- report ends faults places life identity code copies elf accounting kill mounts hostile \
+[ $# -gt 0 ] || set -- report ends faults places life identity code copies elf accounting kill mounts hostile disturbed \
 	containers slow old_kernel endurance
 
 if [ "$(id -u)" -ne 0 ]; then
