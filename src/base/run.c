@@ -41,7 +41,7 @@
 #include <unistd.h>
 
 #define OUTSTANDING_MAX (RUN_PARALLEL + RUN_QUEUE_MAX)
-#define STOP_MS         2000
+#define STOP_MS		2000
 
 struct run_server {
 	const struct run_job *jobs;
@@ -72,7 +72,8 @@ static int start_server(struct run_server *server, struct mw_error *e)
 		return error_errno(e, -errno, "cannot make a socket for the fork server");
 	server->socket = pair[0];
 	_cleanup_close_ int other = pair[1];
-	int room = 4 * (int)sizeof(struct run_response); /* the default may be less than one message */
+	int room =
+		4 * (int)sizeof(struct run_response); /* the default may be less than one message */
 	setsockopt(other, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
 	setsockopt(server->socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
 	pid_t parent = getpid();
@@ -207,7 +208,8 @@ int run_server_receive(struct run_server *server, struct run_result *ret)
 	while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0 && errno == EAGAIN)
 		return 0;
-	if (n < (ssize_t)RUN_RESPONSE_HEAD || (size_t)n != RUN_RESPONSE_HEAD + response->reply_size ||
+	if (n < (ssize_t)RUN_RESPONSE_HEAD ||
+	    (size_t)n != RUN_RESPONSE_HEAD + response->reply_size ||
 	    !take_ticket(server, response->ticket))
 		return receive_from_the_dead(server, ret);
 	*ret = (struct run_result){

@@ -73,7 +73,7 @@ static void died(struct run_ending *ending, int status, const char *name)
 }
 
 void run_area_read_ending(const struct run_area *area, int status, bool overdue, const char *name,
-			struct run_ending *ret)
+			  struct run_ending *ret)
 {
 	*ret = (struct run_ending){.outcome = RUN_DONE};
 	if (overdue) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One sandboxed child: the memory that it shares with its parent, how it ended, and how it is made to
- * end. For the fork server (run_service.c) and for run_isolated().
+ * One sandboxed child: the memory that it shares with its parent, how it ended, and how it is made
+ * to end. For the fork server (run_service.c) and for run_isolated().
  */
 #ifndef BASE_RUN_CHILD_H
 #define BASE_RUN_CHILD_H
@@ -33,7 +33,8 @@ struct run_ending {
 void run_area_read_ending(const struct run_area *area, int status, bool overdue, const char *name,
 			  struct run_ending *ret);
 
-/* In the child. Handlers of the process we were forked from must not run here, nor its mask apply. */
+/* In the child. Handlers of the process we were forked from must not run here, nor its mask apply.
+ */
 void run_child_reset_signals(void);
 void run_child_kill(pid_t pid);
 /* False if it has not ended by the time it should: it may wait for a file that does not answer. */
