@@ -264,7 +264,7 @@ static int open_first_sight(struct recorder *r, struct mw_error *e)
 	if (result == 0)
 		result = first_sight_add_vdso(r->first_sight, &vdso);
 	if (result == 0)
-		result = areas_new(r->profile, r->first_sight, r->images, &r->areas);
+		result = areas_new(r->profile, r->first_sight, r->images, &r->proc, &r->areas);
 	if (result == 0)
 		result = open_undecided(r, vdso);
 	return result < 0 ? error_errno(e, result, "first sight") : 0;
