@@ -144,6 +144,22 @@ void facts_of_inferred(struct profile *p, const struct inferred_counts *c)
 	set_tallies(p, counts, ARRAY_SIZE(counts));
 }
 
+void facts_of_code_names(struct profile *p, const struct code_names_counts *c)
+{
+	const struct named_count counts[] = {
+		{PROFILE_COUNTER, "perf-maps", c->maps},
+		{PROFILE_COUNTER, "perf-map-readings", c->readings},
+		{PROFILE_COUNTER, "perf-map-entries", c->entries},
+		{PROFILE_COUNTER, "perf-map-lines-broken", c->broken},
+		{PROFILE_COUNTER, "perf-maps-rewritten", c->rewritten},
+		{PROFILE_COUNTER, "perf-maps-too-large", c->full},
+		{PROFILE_COUNTER, "perf-maps-failed", c->failed},
+		{PROFILE_COUNTER, "perf-map-frames-raced", c->raced},
+		{PROFILE_COUNTER, "perf-map-processes-forgotten", c->forgotten},
+	};
+	set_tallies(p, counts, ARRAY_SIZE(counts));
+}
+
 static uint64_t microseconds(const struct timeval *t)
 {
 	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;

@@ -170,7 +170,7 @@ static int infer_raced(struct undecided *u, const struct sample *sample, struct 
 }
 
 /* 1: decided, 0: not yet, or -ENOMEM. */
-static int decide_frame(struct undecided *u, const struct sample *sample, struct frame *f,
+static int decide_place(struct undecided *u, const struct sample *sample, struct frame *f,
 			uint32_t check, enum patience patience)
 {
 	struct frame before = *f;
@@ -185,6 +185,15 @@ static int decide_frame(struct undecided *u, const struct sample *sample, struct
 	if (is_raced)
 		*f = before; /* it is to be decided again */
 	return 0;
+}
+
+static int decide_frame(struct undecided *u, const struct sample *sample, struct frame *f,
+			uint32_t check, enum patience patience)
+{
+	int r = decide_place(u, sample, f, check, patience);
+	if (r <= 0)
+		return r;
+	return code_names_decide(u->o.code_names, sample, check, patience == LAST_TIME, f);
 }
 
 /* True if all frames are decided. Negative: -ENOMEM. */
