@@ -30,7 +30,7 @@ static int translate_frame(struct recorder *r, const struct sample *sample, stru
 int recorder_on_sample(void *data, const struct sample *sample)
 {
 	struct recorder *r = data;
-	struct frame frames[512];
+	struct frame frames[SAMPLE_FRAMES_MAX];
 	uint64_t cgroup;
 	enum places_verdict verdict;
 	int seen = places_see(r->places, sample, &cgroup, &verdict);
