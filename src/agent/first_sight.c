@@ -498,7 +498,7 @@ static int pin_executed(struct first_sight *f, int fd, uint32_t *ret)
 	return 0;
 }
 
-int first_sight_add_executed(struct first_sight *f, int fd)
+int first_sight_add_executed(struct first_sight *f, int fd, uint32_t pid)
 {
 	uint32_t number;
 	int r = pin_executed(f, fd, &number);
@@ -506,6 +506,7 @@ int first_sight_add_executed(struct first_sight *f, int fd)
 		return r;
 	f->counts.executed++;
 	f->entries.items[number]->was_executed = true;
+	f->entries.items[number]->request.pid = f->entries.items[number]->request.tid = pid;
 	f->executed[f->n_executed++ % EXECUTED_MAX] = number;
 	return entry_put_off(f, number, STATE_OPEN);
 }

@@ -64,9 +64,10 @@ int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
 /*
  * A file that was executed, open for reading; takes the descriptor. It is identified and its names are
  * put into the store, sampled or not: should a sample come when it is gone, they are there. It gets a
- * number in the profile only then. 0 or -ENOMEM.
+ * number in the profile only then. `pid` (0: nobody knows) executed it: its debug file may lie in that
+ * process' root. 0 or -ENOMEM.
  */
-int first_sight_add_executed(struct first_sight *f, int fd);
+int first_sight_add_executed(struct first_sight *f, int fd, uint32_t pid);
 /* The profile's number of a sampler's file; UINT32_MAX if there is none. */
 uint32_t first_sight_profile_file(const struct first_sight *f, uint32_t sampler_number);
 

@@ -142,16 +142,37 @@ static bool has_debug_files(struct first_sight *f, const struct entry *entry)
 	return n > 0;
 }
 
-static int start_extraction(struct first_sight *f, uint32_t number)
+/* What the store has no room for any more is to be known at least until the recording ends. */
+static bool can_go_elsewhere(struct first_sight *f, int error)
 {
-	struct entry *entry = f->entries.items[number];
+	struct mw_error e;
+	if (!store_is_disk_error(error))
+		return false;
+	int r = store_go_elsewhere(f->o.store, error, &e);
+	if (r < 0)
+		log_debug(f->o.log, "store: %s", e.msg);
+	return r == 0;
+}
+
+static int begin_names(struct first_sight *f, struct entry *entry)
+{
 	struct mw_error e;
 	int r = store_begin(f->o.store, &entry->store_id, STORE_NAMES, &entry->writer, &e);
+	if (r < 0 && can_go_elsewhere(f, r))
+		r = store_begin(f->o.store, &entry->store_id, STORE_NAMES, &entry->writer, &e);
 	if (r < 0) {
 		log_debug(f->o.log, "store: %s", e.msg);
 		entry->writer.fd = -1;
-		return r;
 	}
+	return r;
+}
+
+static int start_extraction(struct first_sight *f, uint32_t number)
+{
+	struct entry *entry = f->entries.items[number];
+	int r = begin_names(f, entry);
+	if (r < 0)
+		return r;
 	int fds[2 + DEBUG_FILES_MAX] = {entry->pin->fd, entry->writer.fd};
 	size_t n_debug = open_debug_files(f, entry, fds + 2);
 	r = run_server_submit(f->o.server, JOB_NAMES, fds, 2 + n_debug, NULL, 0, number);
@@ -284,26 +305,44 @@ static int commit_names(struct first_sight *f, struct entry *entry,
 	return r < 0 ? r : 0;
 }
 
+/* The child's names into the store. 0, or an error; in *ret_reason what the file is to have instead. */
+static int keep_names(struct first_sight *f, struct entry *entry, const struct run_result *result,
+		      enum mw_reason *ret_reason)
+{
+	struct meta about = {};
+	int r = describe(entry, &about);
+	*ret_reason = MW_REASON_NONE;
+	if (r < 0 || result->outcome != RUN_DONE ||
+	    result->reply_size != sizeof(struct extract_result)) {
+		log_debug(f->o.log, "%s: names: %s", entry->pin->path, result->error.msg);
+		*ret_reason = reason_of_outcome(result);
+		r = result->outcome == RUN_FAILED ? result->value : -EBADMSG;
+		if (!store_is_disk_error(r))
+			note_failure(f, entry, *ret_reason, &about);
+	} else {
+		r = commit_names(f, entry, result->reply, &about);
+		if (r < 0)
+			*ret_reason = MW_REASON_EVICTED;
+	}
+	meta_deinit(&about);
+	return r;
+}
+
 static int take_names(struct first_sight *f, uint32_t number, const struct run_result *result)
 {
 	struct entry *entry = f->entries.items[number];
 	if (pin_is_unchanged(entry->pin) != 1)
 		return entry_open_again(f, number);
-	enum mw_reason reason = MW_REASON_NONE;
-	struct meta about = {};
-	int r = describe(entry, &about);
-	if (r < 0 || result->outcome != RUN_DONE ||
-		   result->reply_size != sizeof(struct extract_result)) {
-		log_debug(f->o.log, "%s: names: %s", entry->pin->path, result->error.msg);
-		reason = reason_of_outcome(result);
-		f->counts.failed += reason != MW_REASON_STRIPPED;
-		note_failure(f, entry, reason, &about);
-	} else if (commit_names(f, entry, result->reply, &about) < 0) {
-		reason = MW_REASON_EVICTED;
-	} else {
-		f->counts.extracted++;
+	enum mw_reason reason;
+	bool began_elsewhere = entry->writer.is_elsewhere;
+	int r = keep_names(f, entry, result, &reason);
+	if (r < 0 && !began_elsewhere && can_go_elsewhere(f, r)) {
+		store_abort(f->o.store, &entry->writer);
+		entry->writer.fd = -1;
+		return entry_put_off(f, number, STATE_IDENTIFIED);
 	}
-	meta_deinit(&about);
+	f->counts.extracted += r >= 0;
+	f->counts.failed += reason == MW_REASON_PARSER_FAILED || reason == MW_REASON_TIMEOUT;
 	entry_finish(f, entry, reason);
 	return 0;
 }

@@ -23,6 +23,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <time.h>
@@ -78,8 +79,23 @@ static void govern(struct recorder *r)
 		recorder_notice(r, "fewer samples from here on: recording cost more than --max-overhead", NULL);
 }
 
+/* Once: the store's disk is full. */
+static void tell_of_store(struct recorder *r)
+{
+	int cause = store_elsewhere_cause(r->store);
+	if (!cause || r->told_of_store)
+		return;
+	r->told_of_store = true;
+	char text[512];
+	snprintf(text, sizeof text,
+		 "%.300s takes nothing more (%s): symbols of new files are kept for this recording only",
+		 store_directory(r->store), strerror(-cause));
+	recorder_notice(r, text, "make room there, or name another directory with --store");
+}
+
 static int each_second(struct recorder *r)
 {
+	tell_of_store(r);
 	govern(r);
 	int result = naming_go_on(&r->naming);
 	flush(r);
@@ -172,9 +188,12 @@ static int take_results(struct recorder *r)
 static int take_executed(struct recorder *r)
 {
 	int fd, result = 0;
-	while (result >= 0 && r->exec_watch && (fd = exec_watch_next(r->exec_watch)) >= 0) {
+	uint32_t pid;
+	while (result >= 0 && r->exec_watch && (fd = exec_watch_next(r->exec_watch, &pid)) >= 0) {
 		exec_watch_ignore(r->exec_watch, fd);
-		result = first_sight_add_executed(r->first_sight, fd);
+		if (r->o->proc) /* may number processes otherwise */
+			pid = 0;
+		result = first_sight_add_executed(r->first_sight, fd, pid);
 	}
 	return result;
 }
@@ -298,6 +317,7 @@ static int finish(struct recorder *r, struct mw_error *e)
 	struct held_counts held = r->held ? held_get_counts(r->held) : (struct held_counts){};
 	facts_of_places(r->profile, &places, r->other_places + held.other, held.lost);
 	say_if_nothing_matched(r);
+	tell_of_store(r);
 	struct inferred_counts inferred = inferred_get_counts(r->inferred);
 	facts_of_inferred(r->profile, &inferred);
 	if (r->governor.lowered)

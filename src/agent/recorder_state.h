@@ -69,6 +69,7 @@ struct recorder {
 	uint64_t last_second;
 	unsigned interrupts;
 	bool is_over;
+	bool told_of_store; /* that its disk is full */
 	struct mw_error write_error; /* the profile could not be written any more */
 };
 
