@@ -182,6 +182,8 @@ UNWIND_INLINE int unwind_step_rule(__u16 machine, UNWIND_CONTEXT *context,
 		return UNWIND_CANNOT;
 	if (cfa & 7 || (in_register ? cfa < r->value[sp] : cfa <= r->value[sp]))
 		return UNWIND_ASTRAY;
+	if (rule->flags & UNWIND_RULE_INTERRUPTED && ++r->signals > UNWIND_SIGNALS_MAX)
+		return UNWIND_ASTRAY;
 	result = unwind_return(context, rule, r, cfa, base, &ip);
 	if (result != UNWIND_ON)
 		return result;
@@ -190,7 +192,7 @@ UNWIND_INLINE int unwind_step_rule(__u16 machine, UNWIND_CONTEXT *context,
 	unwind_restore(machine, rule, r, cfa, base);
 	unwind_set(r, sp, cfa);
 	r->ip = ip;
-	r->exact = 0;
+	r->exact = !!(rule->flags & UNWIND_RULE_INTERRUPTED);
 	return UNWIND_ON;
 }
 

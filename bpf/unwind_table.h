@@ -17,7 +17,7 @@
  *
  * A row holds from its offset to that of the next row. Offsets are those of the file, not virtual
  * addresses: that is what a sampled frame has. What no function covers is a row, too, with
- * UNWIND_NO_RULE. The last block of rows is filled with rows, those of the index with keys, at
+ * UNWIND_NO_RULE, and so is rule 0; the first row is at offset 0. The last block of rows is filled with rows, those of the index with keys, at
  * UNWIND_PADDING, which no offset reaches. Code behind 4 GiB of a file has no rows.
  *
  * A rule says how the registers of the caller are found from those of a frame: unwind_step.h takes it.
@@ -44,6 +44,13 @@
 #define UNWIND_RULES_MAX	(1U << 20)
 #define UNWIND_PADDING		0xffffffffU
 
+/* Where the rules of a table come from: bits of unwind_header.sources. */
+#define UNWIND_FROM_EH_FRAME	0x1
+#define UNWIND_FROM_DEBUG_FRAME 0x2
+#define UNWIND_FROM_PLT		0x4 /* the code of a procedure linkage table, read as instructions */
+#define UNWIND_FROM_SIGRETURN	0x8 /* the code of a signal handler's return, found by its bytes */
+#define UNWIND_FROM_GO		0x10 /* Go's table of functions */
+
 /* ELF's numbers; <elf.h> is not for BPF programs. */
 #define UNWIND_MACHINE_X86_64	62
 #define UNWIND_MACHINE_AARCH64	183
@@ -64,7 +71,7 @@ struct unwind_header {
 	__u32 n_functions;   /* FDEs used */
 	__u32 n_unsupported; /* rows whose rules could not be expressed */
 	__u32 n_damaged;     /* CIEs and FDEs that were left out */
-	__u32 source;        /* enum unwind_source */
+	__u32 sources;	     /* UNWIND_FROM_* */
 	__u8 unused[UNWIND_BLOCK_SIZE - 80];
 };
 
@@ -94,6 +101,7 @@ enum unwind_return {
 };
 
 #define UNWIND_RULE_SIGNED	0x1 /* aarch64: the return address carries an authentication code */
+#define UNWIND_RULE_INTERRUPTED 0x2 /* the caller did not call but was interrupted: its ip is exact */
 
 /* The registers whose values live through calls and that rules are kept for, in order of saved[]. */
 #define UNWIND_N_SAVED		6
