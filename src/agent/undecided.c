@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#define MAX_FRAMES  512
 #define MAX_WAITING 8192
 
 /* A sample waits for this long at most, counted from itself. */
@@ -242,9 +241,9 @@ static int wait(struct undecided *u, const struct sample *sample, const struct f
 
 int undecided_take(struct undecided *u, const struct sample *sample)
 {
-	struct frame frames[MAX_FRAMES];
+	struct frame frames[SAMPLE_FRAMES_MAX];
 	struct sample copy = *sample;
-	copy.n_frames = MIN(sample->n_frames, MAX_FRAMES);
+	copy.n_frames = MIN(sample->n_frames, SAMPLE_FRAMES_MAX);
 	memcpy(frames, sample->frames, copy.n_frames * sizeof frames[0]);
 	bool is_full = u->waiting.n >= MAX_WAITING;
 	int r = decide_all(u, &copy, frames, is_full ? LAST_TIME : FIRST_TIME);
