@@ -16,7 +16,7 @@ void dwarf_abbreviations_deinit(struct dwarf_abbreviations *table)
 	*table = (struct dwarf_abbreviations){};
 }
 
-/* In these, gcc and clang put no code of functions. */
+/* In these, if they are not local to a function, gcc puts no code. */
 static bool is_type(uint16_t tag)
 {
 	switch (tag) {

@@ -21,6 +21,7 @@ struct level {
 	uint32_t call;  /* NO_CALL: no function */
 	uint32_t depth; /* of the calls */
 	bool ends_function; /* when this level ends, a function does */
+	bool is_local;      /* inside the entry of a function, with or without code */
 };
 
 /* A function whose entry is not at its end yet. One can be inside of another. */
@@ -217,7 +218,8 @@ static int visit_function(struct walk *w, const struct dwarf_abbreviation *abbre
 	bool is_one = false;
 	read_entry(w, abbreviation, &entry);
 	int r = cursor_ok(&w->c) ? begin_function(w, &entry, &is_one) : 0;
-	*inside = (struct level){.call = is_one ? 0 : NO_CALL, .ends_function = is_one};
+	*inside = (struct level){.call = is_one ? 0 : NO_CALL, .ends_function = is_one,
+				 .is_local = true};
 	return r;
 }
 
@@ -250,7 +252,10 @@ static int leave(struct walk *w)
 	return ends_function ? end_function(w) : 0;
 }
 
-/* Jumps behind a type's children. False: its entry does not say where that is. */
+/*
+ * Jumps behind a type's children. False: its entry does not say where that is. Not to be done inside
+ * of functions: the methods of a local class have their code there.
+ */
 static bool jump_to_sibling(struct walk *w, const struct dwarf_abbreviation *abbreviation,
 			    struct cursor at_attributes)
 {
@@ -281,7 +286,7 @@ static int visit(struct walk *w, const struct dwarf_abbreviation *abbreviation)
 		struct cursor at_attributes = w->c;
 		dwarf_abbreviation_skip(&w->abbreviations, abbreviation, &w->c);
 		if (abbreviation->kind == DWARF_ENTRY_TYPE && abbreviation->has_sibling &&
-		    abbreviation->has_children &&
+		    abbreviation->has_children && !inside.is_local &&
 		    jump_to_sibling(w, abbreviation, at_attributes))
 			return 0;
 	}
