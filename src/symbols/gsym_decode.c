@@ -260,7 +260,7 @@ static int read_call(struct tree_walk *w, struct cursor *c, bool is_root)
 		return r;
 	uint64_t first = w->ranges.items[0].start;
 	bool has_callees = next_byte(c);
-	struct gsym_call call = {.name = cursor_u32(c), .caller = caller};
+	struct gsym_inlining call = {.name = cursor_u32(c), .caller = caller};
 	call.file = (uint32_t)next_uleb(c);
 	call.line = (uint32_t)next_uleb(c);
 	if (!cursor_ok(c))
@@ -394,7 +394,7 @@ uint32_t gsym_decoded_call(const struct gsym_decoded *d, uint64_t address)
 
 /* A call as it is read without keeping it. */
 struct passing_call {
-	struct gsym_call call;
+	struct gsym_inlining call;
 	uint64_t first; /* start of its first range */
 	bool covers;    /* the address that is asked for */
 	bool has_callees;
@@ -445,7 +445,7 @@ static int pass_callees(struct cursor *c, uint32_t *work)
 
 /* Outermost first; how many. */
 static size_t search_calls(struct cursor c, uint64_t start, uint64_t address,
-			   struct gsym_call calls[GSYM_DEPTH_MAX])
+			   struct gsym_inlining calls[GSYM_DEPTH_MAX])
 {
 	struct passing_call passing;
 	uint32_t work = 0;
@@ -482,7 +482,7 @@ static struct cursor find_info(const struct gsym *gsym, uint64_t info, enum info
 }
 
 size_t gsym_search(const struct gsym *gsym, const struct gsym_entry *entry, uint64_t address,
-		   struct gsym_row *ret_row, struct gsym_call *ret, size_t max)
+		   struct gsym_row *ret_row, struct gsym_inlining *ret, size_t max)
 {
 	struct gsym_decoded d = {.start = entry->start};
 	struct cursor lines = find_info(gsym, entry->info, INFO_LINES);
@@ -493,7 +493,7 @@ size_t gsym_search(const struct gsym *gsym, const struct gsym_entry *entry, uint
 	struct cursor inlines = find_info(gsym, entry->info, INFO_INLINES);
 	if (!cursor_ok(&inlines))
 		return 0;
-	struct gsym_call calls[GSYM_DEPTH_MAX];
+	struct gsym_inlining calls[GSYM_DEPTH_MAX];
 	size_t n = search_calls(inlines, entry->start, address, calls);
 	for (size_t i = 0; i < MIN(n, max); i++)
 		ret[i] = calls[n - 1 - i];

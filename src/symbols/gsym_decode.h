@@ -37,7 +37,7 @@ struct gsym_span {
 	uint32_t call;  /* the innermost one, GSYM_NO_CALL: none */
 };
 
-struct gsym_call {
+struct gsym_inlining {
 	uint32_t name;   /* string: the function that was inlined */
 	uint32_t file;   /* where it is called */
 	uint32_t line;
@@ -53,7 +53,7 @@ struct gsym_decoded {
 	uint32_t step_range;
 	VEC(struct gsym_mark) marks;
 	VEC(struct gsym_span) spans;
-	VEC(struct gsym_call) calls;
+	VEC(struct gsym_inlining) calls;
 };
 
 struct gsym_row {
@@ -75,7 +75,7 @@ uint32_t gsym_decoded_call(const struct gsym_decoded *decoded, uint64_t address)
  * is no row.
  */
 size_t gsym_search(const struct gsym *gsym, const struct gsym_entry *entry, uint64_t address,
-		   struct gsym_row *ret_row, struct gsym_call *ret, size_t max);
+		   struct gsym_row *ret_row, struct gsym_inlining *ret, size_t max);
 /* Bytes that it holds. */
 size_t gsym_decoded_bytes(const struct gsym_decoded *decoded);
 

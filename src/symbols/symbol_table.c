@@ -139,7 +139,7 @@ struct chain {
 	uint32_t line;
 };
 
-static inline void add_call(struct chain *chain, const struct gsym_call *call)
+static inline void add_call(struct chain *chain, const struct gsym_inlining *call)
 {
 	if (chain->n < chain->max) {
 		struct mw_location *l = &chain->ret[chain->n];
@@ -161,7 +161,7 @@ static void start_chain(struct chain *chain, const struct gsym_row *row)
 static void search_chain(struct chain *chain, const struct gsym_entry *entry, uint64_t address)
 {
 	struct gsym_row row;
-	struct gsym_call calls[GSYM_DEPTH_MAX];
+	struct gsym_inlining calls[GSYM_DEPTH_MAX];
 	size_t n = gsym_search(chain->gsym, entry, address, &row, calls, GSYM_DEPTH_MAX);
 	start_chain(chain, &row);
 	for (size_t i = 0; i < n; i++)
@@ -175,7 +175,7 @@ static void decoded_chain(struct chain *chain, const struct gsym_decoded *decode
 	start_chain(chain, &row);
 	uint32_t number = gsym_decoded_call(decoded, address);
 	while (number != GSYM_NO_CALL) {
-		const struct gsym_call *call = &decoded->calls.items[number];
+		const struct gsym_inlining *call = &decoded->calls.items[number];
 		add_call(chain, call);
 		number = call->caller;
 	}
