@@ -63,9 +63,9 @@ struct process {
 	enum mw_reason trouble;
 };
 
-/* A frame of the profile that has a name. */
+/* A place in the profile's memory that has a name. */
 struct spot {
-	uint64_t address;
+	uint64_t address; /* for look-ups */
 	uint32_t file;
 	uint32_t code;
 };
@@ -258,7 +258,7 @@ static int find_alias(struct code_names *names, uint32_t file, uint32_t *ret)
 static int add_spot(struct code_names *names, struct process *p, const struct code_span *span,
 		    const struct frame *frame)
 {
-	struct spot spot = {.address = frame->address, .file = frame->file};
+	struct spot spot = {.address = frame_lookup_address(frame), .file = frame->file};
 	int r = use_entry(names, p, span, frame->file, &spot.code);
 	if (r == 0)
 		r = vec_push(&names->spots, spot);
@@ -273,7 +273,7 @@ static int give_name(struct code_names *names, struct process *p, const struct c
 {
 	int r = 0;
 	while (r == 0) {
-		uint32_t known = find_spot(names, frame->file, frame->address);
+		uint32_t known = find_spot(names, frame->file, frame_lookup_address(frame));
 		if (known == HASH_INDEX_NONE)
 			return add_spot(names, p, span, frame);
 		if (is_same_code(names, names->spots.items[known].code, span))
@@ -285,7 +285,7 @@ static int give_name(struct code_names *names, struct process *p, const struct c
 
 uint32_t code_names_find(const struct code_names *names, const struct frame *frame)
 {
-	uint32_t spot = find_spot(names, frame->file, frame->address);
+	uint32_t spot = find_spot(names, frame->file, frame_lookup_address(frame));
 	return spot == HASH_INDEX_NONE ? UINT32_MAX : names->spots.items[spot].code;
 }
 
@@ -380,13 +380,16 @@ static uint64_t settled_at(const struct code_names *names, const struct perf_map
 {
 	struct timespec tick;
 	clock_getres(CLOCK_REALTIME_COARSE, &tick);
-	uint64_t real = clock_of(CLOCK_REALTIME), changed = (uint64_t)state->changed;
-	uint64_t drift = real - clock_now_ns() - names->clocks + MS_NS;
+	uint64_t real = clock_of(CLOCK_REALTIME), monotonic = clock_now_ns();
+	uint64_t drift = real - monotonic - names->clocks + MS_NS;
+	uint64_t changed = (uint64_t)state->changed;
 	if (drift > 2 * MS_NS || changed > real) /* the clock was set meanwhile */
 		return now;
 	uint64_t later = changed % SECOND_NS ? 2 * (uint64_t)tick.tv_nsec : 3 * SECOND_NS;
 	uint64_t age = real - changed;
-	return age <= later ? now : age - later >= now ? 0 : now - (age - later);
+	if (age <= later)
+		return now;
+	return age - later >= monotonic ? 0 : MIN(now, monotonic - (age - later));
 }
 
 static int forget_map(struct code_names *names, struct process *p, enum mw_reason trouble)

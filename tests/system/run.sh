@@ -7,7 +7,7 @@ set -u
 cd "$(dirname "$0")" || exit 2
 MAPWRIGHT=$(realpath -e "${MAPWRIGHT:-../../build/src/cli/mapwright}") || exit 2
 export MAPWRIGHT
-[ $# -gt 0 ] || set -- report ends faults places life identity code copies elf accounting kill mounts hostile \
+[ $# -gt 0 ] || set -- report ends faults places life identity code copies jit elf accounting kill mounts hostile \
 	containers slow old_kernel endurance
 
 if [ "$(id -u)" -ne 0 ]; then
@@ -35,6 +35,6 @@ for family in "$@"; do
 	run "$family"
 	# Where engines differ is where a program lies and what becomes of it. The first run took the engine
 	# that record chooses.
-	case $family in places* | life*) MAPWRIGHT_ENGINE=immediate run "$family" ;; esac
+	case $family in places* | life* | jit*) MAPWRIGHT_ENGINE=immediate run "$family" ;; esac
 done
 exit $failed
