@@ -117,11 +117,25 @@ const struct run_job code_names_job = {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static uint64_t clock_of(clockid_t id)
+static uint64_t clock_real(void)
 {
 	struct timespec t;
-	clock_gettime(id, &t);
+	clock_gettime(CLOCK_REALTIME, &t);
 	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+}
+
+/* How far the clock of files is before that of samples. We may be interrupted between the two. */
+static uint64_t distance_of_clocks(void)
+{
+	uint64_t least = UINT64_MAX, distance = 0;
+	for (int i = 0; i < 10 && least > MS_NS / 10; i++) {
+		uint64_t before = clock_now_ns(), real = clock_real(), after = clock_now_ns();
+		if (after - before < least) {
+			least = after - before;
+			distance = real - before;
+		}
+	}
+	return distance;
 }
 
 int code_names_new(const struct code_names_options *options, struct code_names **ret)
@@ -130,7 +144,7 @@ int code_names_new(const struct code_names_options *options, struct code_names *
 	if (!names)
 		return -ENOMEM;
 	names->o = *options;
-	names->clocks = clock_of(CLOCK_REALTIME) - clock_now_ns();
+	names->clocks = distance_of_clocks();
 	*ret = names;
 	return 0;
 }
@@ -380,16 +394,14 @@ static uint64_t settled_at(const struct code_names *names, const struct perf_map
 {
 	struct timespec tick;
 	clock_getres(CLOCK_REALTIME_COARSE, &tick);
-	uint64_t real = clock_of(CLOCK_REALTIME), monotonic = clock_now_ns();
-	uint64_t drift = real - monotonic - names->clocks + MS_NS;
-	uint64_t changed = (uint64_t)state->changed;
-	if (drift > 2 * MS_NS || changed > real) /* the clock was set meanwhile */
+	uint64_t drift = distance_of_clocks() - names->clocks + MS_NS;
+	uint64_t changed = (uint64_t)state->changed, settled;
+	if (drift > 2 * MS_NS) /* the clock was set meanwhile */
 		return now;
 	uint64_t later = changed % SECOND_NS ? 2 * (uint64_t)tick.tv_nsec : 3 * SECOND_NS;
-	uint64_t age = real - changed;
-	if (age <= later)
-		return now;
-	return age - later >= monotonic ? 0 : MIN(now, monotonic - (age - later));
+	if (__builtin_sub_overflow(changed + later, names->clocks, &settled))
+		return 0; /* before this machine was started */
+	return MIN(settled, now);
 }
 
 static int forget_map(struct code_names *names, struct process *p, enum mw_reason trouble)
