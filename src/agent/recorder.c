@@ -120,6 +120,7 @@ static int each_tick(struct recorder *r)
 	if (read(r->timer, &expirations, sizeof expirations) < 0)
 		return errno == EAGAIN ? 0 : -errno; /* it is not time yet */
 	uint64_t now = clock_now_ns();
+	sampler_follow_cpus(r->sampler);
 	first_sight_go_on(r->first_sight);
 	int result = decide_more(r);
 	if (result >= 0)

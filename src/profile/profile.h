@@ -146,6 +146,7 @@ struct profile_fact {
 #define PROFILE_FACT_CPUS	     "cpus"
 #define PROFILE_FACT_COMMAND_LINE    "command_line"
 #define PROFILE_FACT_ENGINE	     "engine" /* "deferred" */
+#define PROFILE_FACT_CALL_GRAPH	     "call_graph" /* how callers were found: "fp", "tables", "auto" */
 #define PROFILE_FACT_EVENT_ASKED     "event_asked"
 #define PROFILE_FACT_EVENT_USED	     "event_used"
 #define PROFILE_FACT_EVENT_REMARK    "event_remark" /* why it is another one than asked for */
