@@ -480,6 +480,15 @@ int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
 	return is_asked;
 }
 
+bool first_sight_has_key(const struct first_sight *f, uint32_t profile_file,
+			 const struct inode_key *key)
+{
+	if (profile_file >= f->by_file.n || f->by_file.items[profile_file] == NO_ENTRY)
+		return false;
+	const struct sight_key *own = &f->entries.items[f->by_file.items[profile_file]]->key;
+	return own->id.kind == MW_FILE_ID_NONE && memcmp(&own->inode, key, sizeof *key) == 0;
+}
+
 /* 1: the file is new and now pinned, 0: it is known or there is no room, or -ENOMEM. Takes fd. */
 static int pin_executed(struct first_sight *f, int fd, uint32_t *ret)
 {

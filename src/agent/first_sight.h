@@ -66,6 +66,9 @@ int first_sight_add_vdso(struct first_sight *f, uint32_t *ret_profile_file);
  * who it is (it is not mapped there any more), or -ENOMEM. */
 int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
 			    const struct mapping *mapping, uint32_t *ret);
+/* Whether a file of the profile is one by this key, as stat(2) tells it. */
+bool first_sight_has_key(const struct first_sight *f, uint32_t profile_file,
+			 const struct inode_key *key);
 /*
  * A file that was executed, open for reading; takes the descriptor. It is identified and its names are
  * put into the store, sampled or not: should a sample come when it is gone, they are there. It gets a

@@ -32,6 +32,12 @@ static bool is_file_ready(void *data, uint32_t file)
 	return first_sight_is_finished(r->first_sight, file);
 }
 
+static uint32_t find_code(void *data, const struct frame *frame)
+{
+	struct recorder *r = data;
+	return code_names_find(r->code_names, frame);
+}
+
 static int choose_events(struct recorder *r, struct mw_error *e)
 {
 	const struct record_options *o = r->o;
@@ -240,10 +246,20 @@ static int open_undecided(struct recorder *r, uint32_t vdso)
 		.log = r->o->log,
 	};
 	int result = inferred_new(&about_inferred, &r->inferred);
+	struct code_names_options about_names = {
+		.profile = r->profile,
+		.proc = &r->proc,
+		.server = r->server,
+		.job = first_sight_n_jobs + 2,
+		.log = r->o->log,
+	};
+	if (result == 0)
+		result = code_names_new(&about_names, &r->code_names);
 	struct undecided_options options = {
 		.areas = r->areas,
 		.images = r->images,
 		.inferred = r->inferred,
+		.code_names = r->code_names,
 		.vdso = vdso,
 		.decided = recorder_on_decided,
 		.data = r,
@@ -276,7 +292,7 @@ static int open_first_sight(struct recorder *r, struct mw_error *e)
 	if (result == 0)
 		result = first_sight_add_vdso(r->first_sight, &vdso);
 	if (result == 0)
-		result = areas_new(r->profile, r->first_sight, r->images, &r->areas);
+		result = areas_new(r->profile, r->first_sight, r->images, &r->proc, &r->areas);
 	if (result == 0)
 		result = open_undecided(r, vdso);
 	return result < 0 ? error_errno(e, result, "first sight") : 0;
@@ -314,7 +330,8 @@ static int open_naming(struct recorder *r, struct mw_error *e)
 	open_kernel_symbols(r);
 	int result = symbolizer_new(r->store, r->kernel, &r->symbolizer);
 	r->naming = (struct naming){.profile = r->profile, .symbolizer = r->symbolizer,
-				    .is_ready = is_file_ready, .data = r};
+				    .is_ready = is_file_ready, .find_code = find_code,
+				    .data = r};
 	return result < 0 ? error_errno(e, result, "names") : 0;
 }
 
@@ -374,12 +391,13 @@ static int choose_engine(struct recorder *r, struct mw_error *e)
 static int start_server(struct recorder *r, struct mw_error *e)
 {
 	size_t n = first_sight_n_jobs;
-	if (n + 2 > ARRAY_SIZE(r->jobs))
+	if (n + 3 > ARRAY_SIZE(r->jobs))
 		return error_errno(e, -E2BIG, "jobs");
 	memcpy(r->jobs, first_sight_jobs, n * sizeof r->jobs[0]);
 	r->jobs[n] = places_job;
 	r->jobs[n + 1] = inferred_job;
-	return run_server_start(r->jobs, n + 2, &r->server, e);
+	r->jobs[n + 2] = code_names_job;
+	return run_server_start(r->jobs, n + 3, &r->server, e);
 }
 
 /* Samples carry the numbers of the initial PID namespace: with another /proc they would be others'. */
@@ -471,6 +489,7 @@ void recorder_tear_down(struct recorder *r)
 	places_free(r->places);
 	free(r->cgroups);
 	undecided_free(r->undecided);
+	code_names_free(r->code_names);
 	inferred_free(r->inferred);
 	areas_free(r->areas);
 	images_free(r->images);

@@ -4,6 +4,7 @@
 #define AGENT_RECORDER_STATE_H
 
 #include "agent/areas.h"
+#include "agent/code_names.h"
 #include "agent/control.h"
 #include "agent/first_sight.h"
 #include "agent/governor.h"
@@ -53,6 +54,7 @@ struct recorder {
 	struct roots *roots;
 	struct areas *areas;
 	struct inferred *inferred;
+	struct code_names *code_names;
 	struct undecided *undecided;
 	const struct engine *engine;
 	enum sampler_walk walk; /* how callers are found in user space */

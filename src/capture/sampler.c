@@ -384,6 +384,11 @@ void sampler_refresh(struct sampler *s)
 		clear_files(s);
 }
 
+void sampler_follow_cpus(struct sampler *s)
+{
+	cpu_events_follow(s->events);
+}
+
 void sampler_pause(struct sampler *s, bool pause)
 {
 	cpu_events_pause(s->events, pause);
@@ -461,6 +466,7 @@ void sampler_get_counts(struct sampler *s, struct sampler_counts *ret)
 		.walk_faults = sum_counter(s, COUNT_FAULTS),
 		.walks_moved = sum_counter(s, COUNT_MOVED),
 	};
+	ret->cpu_unwatched_ns = s->events ? cpu_events_unwatched(s->events) : 0;
 	if (s->tables)
 		ret->tables = tables_get_counts(s->tables);
 	for (size_t i = 0; s->events && i < s->options.n_events; i++)

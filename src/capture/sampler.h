@@ -100,6 +100,7 @@ struct sampler_counts {
 	uint64_t targets_full;    /* children of targets that are not watched: too many */
 	uint64_t lookups;         /* addresses asked for in address spaces */
 	uint64_t lookups_busy;    /* ... that found it locked at each try */
+	uint64_t cpu_unwatched_ns; /* time, at most, in which CPUs that had come were not sampled yet */
 	uint64_t walks_full;      /* user parts without callers: too many were walked at once */
 	uint64_t walks;           /* user parts walked by tables, */
 	uint64_t walk_frames;     /* their frames, */
@@ -126,6 +127,8 @@ int sampler_fd(const struct sampler *sampler);
 int sampler_dispatch(struct sampler *sampler);
 /* Once a second: follows CPUs that come and go, makes room for new files. */
 void sampler_refresh(struct sampler *sampler);
+/* Ten times a second: follows CPUs that the kernel says went or came. */
+void sampler_follow_cpus(struct sampler *sampler);
 /* No samples until it is called again with false. */
 void sampler_pause(struct sampler *sampler, bool pause);
 /* From now on the rate is the one asked for divided by this. */
