@@ -15,10 +15,11 @@
  *     string  "main" 7                  frame 3  {file 1, offset 0x1149, name 7}
  *     node    4 {caller 2, frame 3}     sample   {bucket, task, cgroup, cpu, event, stack 4} count 9
  *
- * Memory: samples are dropped each time a writer has written them. Strings, frames and nodes stay for
- * the whole recording. They are bounded (struct profile_options); once a table is full, a new stack
- * becomes a single frame with the reason `evicted`, and a sample that finds no room is counted as a
- * loss, "profile-full".
+ * Memory: samples are dropped each time a writer has written them; tasks, frames and nodes when they
+ * take more than a recorder shall hold (profile_forget()), and those that are seen again are entered
+ * again under new numbers, so that a recording may last. Strings and files stay. All tables are bounded
+ * (struct profile_options and PROFILE_*_MAX); once one is full, a new stack becomes a single frame with
+ * the reason `evicted`, and a sample that finds no room is counted as a loss, "profile-full".
  */
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H
@@ -30,11 +31,16 @@
 /* Frames of a stack; more are cut at the root, with a frame of the reason `cut-depth`. */
 #define PROFILE_DEPTH_MAX 4096
 
+/* Entries of a profile in all, those that the recorder has forgotten included: a file has no more. */
+#define PROFILE_TASKS_MAX  (UINT32_C(64) << 20)
+#define PROFILE_FRAMES_MAX (UINT32_C(16) << 20)
+#define PROFILE_NODES_MAX  (UINT32_C(128) << 20)
 struct profile_options {
 	uint64_t bucket_ns;   /* samples closer in time than this are one; 0: 100 ms */
 	uint32_t max_frames;  /* distinct frames; 0: 4 Mi, 80 bytes each */
 	uint32_t max_nodes;   /* nodes of the stack tree; 0: 16 Mi, 20 bytes each */
 	uint32_t max_samples; /* distinct samples between two flushes; 0: 1 Mi, 80 bytes each */
+	size_t kept_bytes; /* memory of tasks, frames and nodes from which on they are forgotten; 0: 8 MiB */
 };
 
 struct profile_file {
@@ -205,6 +211,14 @@ struct profile {
 	VEC(struct profile_fact) facts;
 	VEC(struct profile_tally) tallies;
 
+	/*
+	 * Entries that were dropped after writing. Numbers in these tables count what is there, the
+	 * file's all that ever was; node 0 is always there.
+	 */
+	uint32_t forgotten_tasks;
+	uint32_t forgotten_frames;
+	uint32_t forgotten_nodes;
+
 	uint64_t total_count; /* of all samples ever added, also those dropped after writing */
 	uint64_t total_value;
 	uint64_t last_time;   /* of the latest sample */
@@ -290,6 +304,11 @@ int profile_set_tally(struct profile *p, enum profile_tally_kind kind, const cha
 int profile_add_sample(struct profile *p, const struct sample *sample);
 /* Forgets the samples (after they were written). Totals and everything interned stay. */
 void profile_drop_samples(struct profile *p);
+/* By how much tasks, frames and nodes exceed options.kept_bytes: 1 from there on, 2 from twice that on. 0
+ * below, and where the file has no room to begin anew. */
+int profile_is_large(const struct profile *p);
+/* Forgets tasks, frames and nodes, which were written; there must be no samples. */
+void profile_forget(struct profile *p);
 
 /* Whose container a sample is from; NULL if it is none's. */
 const struct profile_container *profile_container_of(const struct profile *p,
