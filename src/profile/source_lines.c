@@ -70,7 +70,8 @@ static const struct mw_file_id *id_of(const struct profile_file *file)
 
 static bool is_wanted(const struct profile_frame *f, uint32_t file)
 {
-	return f->at.kind == FRAME_FILE && !f->n_lines && (file == UINT32_MAX || f->at.file == file);
+	return f->at.kind == FRAME_FILE && f->at.reason == MW_REASON_NONE && !f->n_lines &&
+	       (file == UINT32_MAX || f->at.file == file);
 }
 
 /* By file, then by offset: two stable sorts. */
