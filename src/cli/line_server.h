@@ -3,9 +3,11 @@
  * A process that answers questions about source lines from the store, for a child that shows a foreign
  * profile and must not open anything itself.
  *
- *	question: kind, size and bytes of a file id; n (u32); n offsets (u64), ascending
- *	answer: bytes (u32); for each offset a number of locations, for each of these three strings
- *	(name, directory, file, each with its length), the line, and whether it is inlined
+ *	question: a struct of the file id, n and the bytes of a path; the path; n offsets (u64),
+ *		  ascending
+ *	answer:	  bytes that follow (u32); rank of the names; for each offset how many locations, and
+ *		  those (or one without a name): name, directory, file (each with its length), line,
+ *		  start, reason, whether it is inlined
  */
 #ifndef CLI_LINE_SERVER_H
 #define CLI_LINE_SERVER_H
@@ -21,8 +23,19 @@ struct line_server {
 
 #define LINE_SERVER_INIT {.fd = -1}
 
-/* Starts one that reads this store (NULL: the default one). If there is none, asking gives -EPIPE. */
-int line_server_start(const char *store, struct line_server *ret, struct mw_error *e);
+struct line_server_options {
+	const char *store; /* NULL: the default one */
+	/*
+	 * What the store does not know of a file is looked for on this machine, by its id, and read. The
+	 * store is written to then.
+	 */
+	bool take_in;
+	const struct log *log;
+};
+
+/* If there is no store to read, asking gives -EPIPE. */
+int line_server_start(const struct line_server_options *options, struct line_server *ret,
+		      struct mw_error *e);
 /* Closes, and waits for its end. */
 void line_server_stop(struct line_server *server);
 

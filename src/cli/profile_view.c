@@ -129,7 +129,8 @@ int profile_view_with(const char *file, const struct profile_view_options *how,
 			  .view = view,
 			  .context = context};
 	struct line_server server = LINE_SERVER_INIT;
-	if (job.options.lines && line_server_start(job.options.store, &server, e) < 0)
+	const struct line_server_options reader = {.store = job.options.store};
+	if (job.options.lines && line_server_start(&reader, &server, e) < 0)
 		return e->code;
 	job.line_server = server.fd;
 	const int fds[] = {fd, server.fd};

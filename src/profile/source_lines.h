@@ -9,12 +9,22 @@
 #include "profile/profile.h"
 #include "symbols/resolver.h"
 
+/* What is asked of one file. */
+struct line_question {
+	const struct mw_file_id *id;
+	const char *path;  /* where it was seen; "" unknown */
+	bool names;	   /* also where there are no lines */
+	const struct sort_item *items; /* offsets, ascending */
+	size_t n;
+};
+
 struct line_finder {
 	/*
-	 * Asks for offsets of a file, ascending; fn gets each item's value with its chain. 0, what fn
-	 * returned, or -errno: nobody can be asked any more.
+	 * fn gets each item's value with its chain; *ret_rank is how good the names are (enum
+	 * symbol_source). Nothing is asked of fn if nothing is known. 0, what fn returned, or -errno:
+	 * nobody can be asked any more.
 	 */
-	int (*find)(void *data, const struct mw_file_id *id, const struct sort_item *items, size_t n,
+	int (*find)(void *data, const struct line_question *question, uint32_t *ret_rank,
 		    resolver_answer_fn fn, void *fn_data);
 	void *data;
 	/* May be NULL. How many frames of all were asked for by now. */
@@ -29,5 +39,10 @@ struct line_finder line_finder_local(struct mw_resolver *resolver);
  * got some, or -errno.
  */
 int profile_find_lines(struct profile *p, uint32_t file, const struct line_finder *finder);
+/*
+ * Names, lines and inlined calls anew, of all frames that lie in files: what is better now replaces what
+ * was there, nothing is lost. Returns how many frames have another name or lines, or -errno.
+ */
+int profile_find_names(struct profile *p, const struct line_finder *finder);
 
 #endif

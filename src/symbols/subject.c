@@ -159,6 +159,8 @@ static void build_id_path(const struct mw_file_id *id, const char *suffix, char 
 static void find_build_id(struct subject *s, struct subject_file *file, const struct meta *known)
 {
 	char path[PATH_MAX];
+	if (s->hint && s->hint[0] == '/' && try_path(s, file, s->hint))
+		return;
 	for (size_t i = 0; i < known->paths.n; i++) {
 		if (known->paths.items[i][0] == '/' && try_path(s, file, known->paths.items[i]))
 			return;
