@@ -66,7 +66,8 @@ static void log_part(const struct subject *s, const char *what, const struct int
 static int take_in(struct subject *s, struct subject_file *file, int fd, struct intake_result *result,
 		   struct mw_error *e)
 {
-	const struct intake intake = {.store = s->store, .proc = s->proc, .log = s->log};
+	const struct intake intake = {.store = s->store, .proc = s->proc, .log = s->log,
+				      .deadline_ms = s->deadline_ms};
 	const struct intake_request request = {.fd = fd, .path = file->path, .pid = s->pid,
 					       .tid = s->pid, .lines = s->lines};
 	int r = intake_identified(&intake, &request, result, e);
