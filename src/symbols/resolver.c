@@ -402,35 +402,99 @@ size_t mw_resolver_find(struct mw_resolver *r, const struct mw_file_id *id, uint
 	return (size_t)has_name;
 }
 
+/* Questions whose memory is fetched together. */
+#define TOGETHER 16
+
+static size_t take_name(const struct symbol_table *table, uint64_t address, int found,
+			const struct gsym_entry *entry, struct mw_location *ret)
+{
+	if (!found)
+		return (size_t)symbol_table_name(table, address, ret);
+	symbol_table_describe(table, entry, address, ret);
+	return 1;
+}
+
+static size_t find_together(const struct symbol_table *table, const uint64_t *offsets, size_t n,
+			    struct mw_location *ret)
+{
+	const struct gsym *gsym = &table->names.gsym;
+	uint64_t addresses[TOGETHER];
+	uint32_t located[TOGETHER];
+	enum mw_reason reasons[TOGETHER];
+	size_t found = 0;
+	for (size_t i = 0; i < n; i++) {
+		reasons[i] = MW_REASON_NONE;
+		located[i] = 0;
+		if (symbol_table_address(table, offsets[i], &addresses[i], &reasons[i]))
+			located[i] = gsym_locate(gsym, addresses[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		gsym_prefetch(gsym, located[i]);
+	for (size_t i = 0; i < n; i++) {
+		struct gsym_entry entry;
+		if (reasons[i] != MW_REASON_NONE)
+			nameless(&ret[i], reasons[i]);
+		else
+			found += take_name(table, addresses[i],
+					   gsym_take(gsym, located[i], addresses[i], &entry), &entry,
+					   &ret[i]);
+	}
+	return found;
+}
+
+/* Up to `end`, as long as they ascend; how many that were. */
+static size_t find_ascending(const struct symbol_table *table, const uint64_t *offsets, size_t n,
+			     struct mw_location *ret, size_t *ret_found)
+{
+	uint32_t hint = 0;
+	size_t i = 0;
+	for (; i < n && (i == 0 || offsets[i] >= offsets[i - 1]); i++) {
+		enum mw_reason reason;
+		uint64_t address;
+		struct gsym_entry entry;
+		if (!symbol_table_address(table, offsets[i], &address, &reason))
+			nameless(&ret[i], reason);
+		else
+			*ret_found += take_name(table, address,
+						gsym_find_next(&table->names.gsym, address, &hint,
+							       &entry),
+						&entry, &ret[i]);
+	}
+	return i;
+}
+
+static bool ascends(const uint64_t *offsets, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		if (offsets[i] < offsets[i - 1])
+			return false;
+	}
+	return n > 1;
+}
+
 size_t mw_resolver_find_names(struct mw_resolver *r, const struct mw_file_id *id,
 			      const uint64_t *offsets, size_t n, struct mw_location *ret)
 {
 	const struct symbol_table *table = get_table(r, id, 1);
 	size_t found = 0;
-	if (!table) {
-		for (size_t i = 0; i < n; i++)
-			nameless(&ret[i], MW_REASON_EVICTED);
-		return 0;
-	}
-	uint32_t hint = 0;
-	struct gsym_entry entry;
-	for (size_t i = 0; i < n; i++) {
-		enum mw_reason reason;
+	for (size_t i = 0; i < n && (!table || !table->names.data); i++) {
+		enum mw_reason reason = MW_REASON_EVICTED;
 		uint64_t address;
-		if (!symbol_table_address(table, offsets[i], &address, &reason)) {
+		if (!table || !symbol_table_address(table, offsets[i], &address, &reason))
 			nameless(&ret[i], reason);
+		else
+			found += (size_t)symbol_table_name(table, address, &ret[i]);
+	}
+	if (!table || !table->names.data)
+		return found;
+	for (size_t i = 0; i < n;) {
+		size_t together = MIN(n - i, TOGETHER);
+		if (ascends(offsets + i, together)) {
+			i += find_ascending(table, offsets + i, n - i, ret + i, &found);
 			continue;
 		}
-		bool ascending = i && offsets[i] >= offsets[i - 1];
-		if (table->names.data &&
-		    (ascending ? gsym_find_next(&table->names.gsym, address, &hint, &entry)
-			       : gsym_find(&table->names.gsym, address, &entry))) {
-			hint = entry.index + 1;
-			symbol_table_describe(table, &entry, address, &ret[i]);
-			found++;
-		} else {
-			found += (size_t)symbol_table_name(table, address, &ret[i]);
-		}
+		found += find_together(table, offsets + i, together, ret + i);
+		i += together;
 	}
 	return found;
 }
