@@ -12,8 +12,6 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
-/* How often a file that could not be opened is tried again, at later samples in other tasks. */
-#define MAX_TRIES 8
 /* Processes that copy from slow file systems at once. */
 #define MAX_COPIERS 2
 /* Looks into the store, one a tick, for a build ID that may come to be known. */
@@ -27,6 +25,11 @@ int first_sight_new(const struct first_sight_options *options, struct first_sigh
 	if (!f)
 		return -ENOMEM;
 	f->o = *options;
+	int r = contents_new(&f->contents);
+	if (r < 0) {
+		free(f);
+		return r;
+	}
 	*ret = f;
 	return 0;
 }
@@ -60,6 +63,7 @@ void first_sight_free(struct first_sight *f)
 	vec_deinit(&f->by_file);
 	vec_deinit(&f->waiting);
 	hash_index_deinit(&f->by_key);
+	contents_free(f->contents);
 	free(f);
 }
 
@@ -108,16 +112,55 @@ int first_sight_open(struct first_sight *f, uint32_t profile_file, const struct 
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
+/* Known by a build ID alone, which is a whole one, where another content has it too. */
+static bool is_withdrawn(const struct first_sight *f, const struct entry *entry)
+{
+	struct mw_file_id id = entry->key.id;
+	id.kind = MW_FILE_ID_GNU;
+	return entry->key.id.kind != MW_FILE_ID_NONE && contents_is_ambiguous(f->contents, &id);
+}
+
 void entry_tell_profile(struct first_sight *f, const struct entry *entry, enum mw_reason reason)
 {
+	static const struct mw_file_id none;
 	if (entry->profile_file == NO_FILE)
 		return;
+	bool withdrawn = is_withdrawn(f, entry);
 	const struct mw_file_id *id = &entry->id;
 	if (id->kind == MW_FILE_ID_NONE && entry->key.id.kind != MW_FILE_ID_NONE)
 		id = &entry->key.id; /* the kernel's, padded */
 	profile_set_file(f->o.profile, entry->profile_file,
-			 id->kind == MW_FILE_ID_NONE ? NULL : id, reason);
-	profile_set_store_id(f->o.profile, entry->profile_file, &entry->store_id);
+			 id->kind == MW_FILE_ID_NONE ? NULL : id,
+			 withdrawn ? MW_REASON_ID_MISMATCH : reason);
+	profile_set_store_id(f->o.profile, entry->profile_file, withdrawn ? &none : &entry->store_id);
+}
+
+static void tell_changed(struct first_sight *f, const struct entry *entry)
+{
+	if (entry->profile_file != NO_FILE && f->o.changed)
+		f->o.changed(f->o.data, entry->profile_file);
+}
+
+void entries_withdraw(struct first_sight *f, const struct mw_file_id *id)
+{
+	log_debug(f->o.log, "two contents have one file id");
+	vec_foreach(entry, &f->entries) {
+		if (!*entry || (*entry)->key.id.kind == MW_FILE_ID_NONE || !is_withdrawn(f, *entry))
+			continue;
+		entry_tell_profile(f, *entry, (*entry)->reason);
+		tell_changed(f, *entry);
+	}
+	if (f->o.ambiguous)
+		f->o.ambiguous(f->o.data, id);
+}
+
+void entries_rename(struct first_sight *f, const struct entry *entry)
+{
+	vec_foreach(other, &f->entries) {
+		if (*other && *other != entry && (*other)->state >= STATE_DONE &&
+		    mw_file_id_equal(&(*other)->store_id, &entry->store_id))
+			tell_changed(f, *other);
+	}
 }
 
 /* A file that is identified keeps its id, names or not: the store may have them from another copy. */
@@ -382,6 +425,11 @@ static int add_by_id(struct first_sight *f, const struct file_sighting *s,
 	if (r < 0 || set < 0)
 		return r < 0 ? r : set;
 	struct entry *entry = f->entries.items[number];
+	if (is_withdrawn(f, entry) && f->o.ambiguous) {
+		struct mw_file_id id = s->id;
+		id.kind = MW_FILE_ID_GNU;
+		f->o.ambiguous(f->o.data, &id);
+	}
 	bool is_looked_for = r == 1 || entry->state == STATE_IN_STORE;
 	if (can_be_asked == 0)
 		return is_looked_for ? open_for(f, number, request) : 0;
@@ -446,10 +494,10 @@ static int ask_mapping(struct first_sight *f, const struct task_key *task,
 	return is_it ? 0 : -ESTALE;
 }
 
-int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
-			    const struct mapping *mapping, uint32_t *ret)
+static struct file_request request_for_mapping(const struct task_key *task,
+					       const struct mapping *mapping)
 {
-	struct file_request request = {
+	return (struct file_request){
 		.pid = task->pid,
 		.tid = task->tid,
 		.start_time = task->start_time,
@@ -457,6 +505,12 @@ int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
 		.map_end = mapping->end,
 		.name = mapping->name,
 	};
+}
+
+int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
+			    const struct mapping *mapping, uint32_t *ret)
+{
+	struct file_request request = request_for_mapping(task, mapping);
 	struct sight_key key = {};
 	/* A file that cannot be asked is known by what maps says of it, and will not be opened. */
 	key.inode.inode = mapping->inode;
@@ -476,13 +530,38 @@ int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
 	return is_asked;
 }
 
+static bool is_known_key(const struct first_sight *f, const struct sight_key *key)
+{
+	return hash_index_find(&f->by_key, hash_key(key), has_key, f, key) != HASH_INDEX_NONE;
+}
+
+int first_sight_identify_mapping(struct first_sight *f, const struct task_key *task,
+				 const struct mapping *mapping)
+{
+	struct file_request request = request_for_mapping(task, mapping);
+	if (mapped_file_ask(f->o.proc, &request) < 0 || finder_may_block(request.magic))
+		return 0;
+	struct sight_key key = {.inode = request.key};
+	if (is_known_key(f, &key))
+		return 0;
+	uint32_t number;
+	int r = add_entry(f, &key, &number);
+	if (r < 0)
+		return r;
+	f->entries.items[number]->identity_only = true;
+	r = open_for(f, number, &request);
+	return r < 0 ? r : 1;
+}
+
 bool first_sight_has_key(const struct first_sight *f, uint32_t profile_file,
 			 const struct inode_key *key)
 {
 	if (profile_file >= f->by_file.n || f->by_file.items[profile_file] == NO_ENTRY)
 		return false;
-	const struct sight_key *own = &f->entries.items[f->by_file.items[profile_file]]->key;
-	return own->id.kind == MW_FILE_ID_NONE && memcmp(&own->inode, key, sizeof *key) == 0;
+	struct sight_key own = f->entries.items[f->by_file.items[profile_file]]->key;
+	own.inode.generation = 0;
+	own.inode.subvolume = 0;
+	return own.id.kind == MW_FILE_ID_NONE && memcmp(&own.inode, key, sizeof *key) == 0;
 }
 
 /* 1: the file is new and now pinned, 0: it is known or there is no room, or -ENOMEM. Takes fd. */

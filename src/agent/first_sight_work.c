@@ -77,6 +77,8 @@ static int describe(const struct entry *entry, struct meta *ret)
 	ret->elf_type = identity->type;
 	ret->elf_machine = identity->machine;
 	ret->file_size = identity->file_size;
+	ret->has_content = true;
+	memcpy(ret->content, identity->content, sizeof ret->content);
 	for (uint32_t i = 0; i < identity->n_segments; i++) {
 		const struct elf_segment *s = &identity->segments[i];
 		struct store_segment segment = {s->vaddr, s->offset, s->file_size, s->mem_size,
@@ -245,6 +247,42 @@ static bool is_expected(const struct entry *entry, const struct mw_file_id *id)
 	return id->kind == MW_FILE_ID_GNU && mw_file_id_equal(&as_kernel, padded);
 }
 
+/* What the store has under an id. 1: this content, 0: nothing, -1: another one, which is told. */
+static int ask_store(struct first_sight *f, const struct mw_file_id *store_id,
+		     const uint8_t content[ELF_CONTENT_SIZE], uint8_t ret_another[ELF_CONTENT_SIZE])
+{
+	struct meta meta = {};
+	int r = 0;
+	if (store_lookup(f->o.store, store_id, &meta, NULL) == 1 && meta.has_content)
+		r = memcmp(meta.content, content, ELF_CONTENT_SIZE) == 0 ? 1 : -1;
+	memcpy(ret_another, meta.content, ELF_CONTENT_SIZE);
+	meta_deinit(&meta);
+	return r;
+}
+
+/*
+ * An id is the store's name for one content. What comes second has a name of its own there, and the id
+ * alone tells nothing any more.
+ */
+static int choose_store_id(struct first_sight *f, struct entry *entry)
+{
+	const uint8_t *content = entry->identity->content;
+	uint8_t another[ELF_CONTENT_SIZE];
+	bool was_ambiguous = contents_is_ambiguous(f->contents, &entry->id);
+	int is_second = contents_see(f->contents, &entry->id, content);
+	entry->store_id = elf_store_id(&entry->id, content);
+	int in_store = is_second < 0 ? 0 : ask_store(f, &entry->store_id, content, another);
+	if (in_store < 0)
+		is_second = contents_see(f->contents, &entry->id, another);
+	if (is_second < 0)
+		return is_second;
+	if (in_store < 0 || (in_store == 0 && is_second))
+		entry->store_id = elf_store_id_of_another(&entry->id, content);
+	if (!was_ambiguous && contents_is_ambiguous(f->contents, &entry->id))
+		entries_withdraw(f, &entry->id);
+	return 0;
+}
+
 static int take_identity(struct first_sight *f, uint32_t number, const struct run_result *result)
 {
 	struct entry *entry = f->entries.items[number];
@@ -266,12 +304,18 @@ static int take_identity(struct first_sight *f, uint32_t number, const struct ru
 	*entry->identity = *identity;
 	f->counts.identified++;
 	entry->id = identity->id;
-	entry->store_id = elf_store_id(&identity->id, identity->content);
+	int r = choose_store_id(f, entry);
+	if (r < 0)
+		return r;
 	entry_tell_profile(f, entry, MW_REASON_NONE);
 	if (entry->key.id.kind != MW_FILE_ID_NONE && entry->profile_file != NO_FILE)
 		profile_set_path(f->o.profile, entry->profile_file, entry->pin->path);
 	if (is_known(f, entry)) {
 		entry_finish(f, entry, MW_REASON_NONE);
+		return 0;
+	}
+	if (entry->identity_only && entry->profile_file == NO_FILE) {
+		entry_finish(f, entry, MW_REASON_EVICTED); /* to be opened again when it is sampled */
 		return 0;
 	}
 	return entry_put_off(f, number, STATE_IDENTIFIED);
@@ -341,6 +385,12 @@ static int take_names(struct first_sight *f, uint32_t number, const struct run_r
 		entry->writer.fd = -1;
 		return entry_put_off(f, number, STATE_IDENTIFIED);
 	}
+	if (r == -ESTALE && ++entry->tries < MAX_TRIES) { /* another recording was faster with another content */
+		r = choose_store_id(f, entry);
+		return r < 0 ? r : entry_put_off(f, number, STATE_IDENTIFIED);
+	}
+	if (reason == MW_REASON_NONE)
+		entries_rename(f, entry);
 	f->counts.extracted += r >= 0;
 	f->counts.failed += reason == MW_REASON_PARSER_FAILED || reason == MW_REASON_TIMEOUT;
 	entry_finish(f, entry, reason);

@@ -98,6 +98,8 @@ static int each_second(struct recorder *r)
 	tell_of_store(r);
 	govern(r);
 	int result = naming_go_on(&r->naming);
+	if (result >= 0)
+		result = naming_review(&r->naming);
 	flush(r);
 	sampler_refresh(r->sampler);
 	roots_expire(r->roots);
@@ -121,6 +123,8 @@ static int each_tick(struct recorder *r)
 	uint64_t now = clock_now_ns();
 	first_sight_go_on(r->first_sight);
 	int result = decide_more(r);
+	if (result >= 0 && r->survey)
+		result = survey_tick(r->survey);
 	if (result >= 0)
 		result = places_go_on(r->places);
 	if (result >= 0 && r->held)

@@ -10,6 +10,7 @@
 #include "agent/held.h"
 #include "agent/places.h"
 #include "agent/recorder.h"
+#include "agent/survey.h"
 #include "agent/undecided.h"
 #include "agent/workload.h"
 #include "capture/engine.h"
@@ -53,6 +54,7 @@ struct recorder {
 	struct roots *roots;
 	struct areas *areas;
 	struct inferred *inferred;
+	struct survey *survey; /* NULL: the engine knows files by their inodes */
 	struct undecided *undecided;
 	const struct engine *engine;
 	struct naming naming;

@@ -122,6 +122,14 @@ void symbolizer_forget_failures(struct symbolizer *s)
 	}
 }
 
+void symbolizer_forget(struct symbolizer *s, const struct mw_file_id *id)
+{
+	for (size_t i = 0; i < N_TABLES; i++) {
+		if (s->tables[i].used && mw_file_id_equal(&s->tables[i].id, id))
+			table_deinit(&s->tables[i]);
+	}
+}
+
 static struct symbol nameless(enum mw_reason reason)
 {
 	return (struct symbol){.reason = reason};
