@@ -6,8 +6,10 @@
 #include "base/file_id.h"
 #include "base/io.h"
 #include "content/mapped_file.h"
+#include "content/writers.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -251,6 +253,13 @@ int entry_open(struct first_sight *f, uint32_t number)
 		return -ENOMEM;
 	enum mw_reason reason;
 	int r = pin_open(&context, &entry->request, pin, &reason);
+	/* The state in an inode key shows what was written since; a build ID does not. */
+	if (r == 0 && entry->key.id.kind != MW_FILE_ID_NONE) {
+		r = writers_shut_out(pin);
+		reason = MW_REASON_RACED;
+		if (r < 0)
+			pin_mark_extracted(pin);
+	}
 	if (r == -EMFILE || r == -ENFILE)
 		return entry_put_off(f, number, STATE_WAITING);
 	if (r == -EWOULDBLOCK)
@@ -480,18 +489,28 @@ static bool is_still_mapped(const struct proc *proc, const struct task_key *task
 }
 
 /*
- * Who the file of a mapping is. By now another one may be mapped at its address: then it has another
- * inode number. (On btrfs and overlayfs the numbers can differ for one file too.)
+ * By now another file may be mapped at its address: then it has other numbers. On btrfs the device in maps is
+ * another than that of stat(2), and on overlayfs all of it can be.
  */
+bool first_sight_is_of_mapping(struct first_sight *f, const struct task_key *task,
+			       const struct mapping *mapping, const struct inode_key *key, uint64_t magic)
+{
+	bool same_inode = key->inode == mapping->inode;
+	bool same_device = key->device == (mapping->major << 20 | mapping->minor);
+	if (same_inode && same_device)
+		return true;
+	bool may_differ = magic == OVERLAYFS_SUPER_MAGIC || (magic == BTRFS_SUPER_MAGIC && same_inode);
+	return may_differ && is_still_mapped(f->o.proc, task, mapping);
+}
+
+/* Who the file of a mapping is. */
 static int ask_mapping(struct first_sight *f, const struct task_key *task,
 		       const struct mapping *mapping, struct file_request *request)
 {
 	int r = mapped_file_ask(f->o.proc, request);
 	if (r < 0)
 		return r;
-	bool is_it = request->key.inode == mapping->inode ||
-		     is_still_mapped(f->o.proc, task, mapping);
-	return is_it ? 0 : -ESTALE;
+	return first_sight_is_of_mapping(f, task, mapping, &request->key, request->magic) ? 0 : -ESTALE;
 }
 
 static struct file_request request_for_mapping(const struct task_key *task,

@@ -72,6 +72,9 @@ int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
  */
 int first_sight_identify_mapping(struct first_sight *f, const struct task_key *task,
 				 const struct mapping *mapping);
+/* Whether a key that was asked for by the addresses of a mapping is that of the mapping's file. */
+bool first_sight_is_of_mapping(struct first_sight *f, const struct task_key *task,
+			       const struct mapping *mapping, const struct inode_key *key, uint64_t magic);
 /* Whether a file of the profile is one by this key, as far as stat(2) tells it. */
 bool first_sight_has_key(const struct first_sight *f, uint32_t profile_file,
 			 const struct inode_key *key);
