@@ -210,19 +210,30 @@ static bool is_same_content(const struct inode_key *a, const struct inode_key *b
 	       (same_change || a->links != b->links);
 }
 
+static bool changed_later(const struct inode_key *a, const struct inode_key *b)
+{
+	return a->ctime_sec != b->ctime_sec ? a->ctime_sec > b->ctime_sec
+					    : a->ctime_nsec > b->ctime_nsec;
+}
+
 /*
  * The file was executed, and opened then, before it was unlinked or renamed. Only such files: while
- * they run nobody can write to them, so an equal modification time cannot have been forged.
+ * they run nobody can write to them, so an equal modification time cannot have been forged. Between two
+ * runs it can: the last one before the sample counts.
  */
 static uint32_t find_twin(const struct first_sight *f, const struct entry *entry)
 {
+	uint32_t found = NO_ENTRY;
 	for (size_t i = 0; i < MIN(f->n_executed, EXECUTED_MAX); i++) {
 		const struct entry *other = f->entries.items[f->executed[i]];
-		if (other && other != entry &&
-		    is_same_content(&other->key.inode, &entry->key.inode))
-			return f->executed[i];
+		if (!other || other == entry || changed_later(&other->key.inode, &entry->key.inode) ||
+		    !is_same_content(&other->key.inode, &entry->key.inode))
+			continue;
+		if (found == NO_ENTRY || changed_later(&other->key.inode,
+						       &f->entries.items[found]->key.inode))
+			found = f->executed[i];
 	}
-	return NO_ENTRY;
+	return found;
 }
 
 /* Opening failed. Another task may still have the file: then its next sample announces it again. */

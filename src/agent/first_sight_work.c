@@ -3,6 +3,7 @@
 #include "agent/first_sight_entry.h"
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "content/debug_files.h"
 #include "symbols/extract.h"
 
@@ -21,11 +22,28 @@ static int job_identity(const int *fds, size_t n_fds, const void *args, size_t a
 	return extract_identity(fds[0], reply, e);
 }
 
+/* Whose names are wanted: after they were read, it must be that content still. */
+struct names_request {
+	struct mw_file_id id;
+	uint8_t content[ELF_CONTENT_SIZE];
+};
+
 static int job_names(const int *fds, size_t n_fds, const void *args, size_t args_size, void *reply,
 		     size_t reply_size, struct mw_error *e)
 {
+	const struct names_request *request = args;
 	/* The file, the table to be written, and what may be its debug files. */
-	return extract_names(fds[0], fds + 2, n_fds - 2, fds[1], reply, e);
+	int r = args_size == sizeof *request
+			? extract_names(fds[0], fds + 2, n_fds - 2, fds[1], reply, e)
+			: error_set(e, -EINVAL, "no request");
+	struct elf_identity identity;
+	if (r == 0)
+		r = extract_identity(fds[0], &identity, e);
+	if (r < 0)
+		return r;
+	bool is_it = mw_file_id_equal(&identity.id, &request->id) &&
+		     memcmp(identity.content, request->content, ELF_CONTENT_SIZE) == 0;
+	return is_it ? 0 : error_set(e, -ESTALE, "the file is another by now");
 }
 
 enum job {
@@ -177,7 +195,10 @@ static int start_extraction(struct first_sight *f, uint32_t number)
 		return r;
 	int fds[2 + DEBUG_FILES_MAX] = {entry->pin->fd, entry->writer.fd};
 	size_t n_debug = open_debug_files(f, entry, fds + 2);
-	r = run_server_submit(f->o.server, JOB_NAMES, fds, 2 + n_debug, NULL, 0, number);
+	struct names_request request = {.id = entry->id};
+	memcpy(request.content, entry->identity->content, ELF_CONTENT_SIZE);
+	r = run_server_submit(f->o.server, JOB_NAMES, fds, 2 + n_debug, &request, sizeof request,
+			      number);
 	for (size_t i = 0; i < n_debug; i++)
 		close(fds[2 + i]);
 	if (r < 0) {
@@ -375,7 +396,8 @@ static int keep_names(struct first_sight *f, struct entry *entry, const struct r
 static int take_names(struct first_sight *f, uint32_t number, const struct run_result *result)
 {
 	struct entry *entry = f->entries.items[number];
-	if (pin_is_unchanged(entry->pin) != 1)
+	bool is_another = result->outcome == RUN_FAILED && result->value == -ESTALE;
+	if (is_another || pin_is_unchanged(entry->pin) != 1)
 		return entry_open_again(f, number);
 	enum mw_reason reason;
 	bool began_elsewhere = entry->writer.is_elsewhere;

@@ -161,6 +161,16 @@ it_names_a_stripped_program_by_a_copy_that_is_not() {
 	judge --samples "$(expected 2)" --each right_first right_second
 }
 
+it_gives_no_wrong_name_to_a_library_that_was_written_over_and_unlinked_while_the_recorder_was_stopped() {
+	local kind
+	for kind in so noid.so; do
+		rm -f gone
+		watch bash -c "kill -STOP \$PPID; $PROGRAMS/turns gone 1 0.3 $PROGRAMS/lib{right,other}.$kind &
+			until_there gone; kill -CONT \$PPID; wait"
+		names_turns 1 --right 0 --unnamed 100 --kernel 100 || return
+	done
+}
+
 it_says_that_a_program_is_stripped() {
 	watch "$PROGRAMS/right.stripped" $seconds
 	ask reasons burn_right$BURN_TAG >reasons
