@@ -170,6 +170,7 @@ void entry_finish(struct first_sight *f, struct entry *entry, enum mw_reason rea
 {
 	entry->reason = reason;
 	entry_tell_profile(f, entry, reason);
+	entry_give_up_table(f, entry);
 	release(f, entry);
 	entry->state = reason == MW_REASON_NONE ? STATE_DONE : STATE_FAILED;
 	f->unfinished--;
@@ -307,7 +308,9 @@ static int set_number(number_list *list, uint32_t number, uint32_t value)
 /* The sampler's number stands for this entry's file from now on. */
 static int set_profile_number(struct first_sight *f, uint32_t sampler_number, uint32_t number)
 {
-	return set_number(&f->by_number, sampler_number, f->entries.items[number]->profile_file);
+	struct entry *entry = f->entries.items[number];
+	entry_set_sampler_number(f, entry, sampler_number);
+	return set_number(&f->by_number, sampler_number, entry->profile_file);
 }
 
 static uint64_t hash_key(const struct sight_key *key)
@@ -399,6 +402,7 @@ static int find_entry(struct first_sight *f, const struct sight_key *key,
 	/* It failed before; this task may help. */
 	f->unfinished++;
 	entry->reason = MW_REASON_NONE;
+	entry->table = TABLE_UNDECIDED;
 	entry_tell_profile(f, entry, MW_REASON_NONE);
 	return 1;
 }

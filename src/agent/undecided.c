@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#define MAX_FRAMES  512
 #define MAX_WAITING 8192
 
 /* A sample waits for this long at most, counted from itself. */
@@ -170,7 +169,7 @@ static int infer_raced(struct undecided *u, const struct sample *sample, struct 
 }
 
 /* 1: decided, 0: not yet, or -ENOMEM. */
-static int decide_frame(struct undecided *u, const struct sample *sample, struct frame *f,
+static int decide_place(struct undecided *u, const struct sample *sample, struct frame *f,
 			uint32_t check, enum patience patience)
 {
 	struct frame before = *f;
@@ -185,6 +184,15 @@ static int decide_frame(struct undecided *u, const struct sample *sample, struct
 	if (is_raced)
 		*f = before; /* it is to be decided again */
 	return 0;
+}
+
+static int decide_frame(struct undecided *u, const struct sample *sample, struct frame *f,
+			uint32_t check, enum patience patience)
+{
+	int r = decide_place(u, sample, f, check, patience);
+	if (r <= 0)
+		return r;
+	return code_names_decide(u->o.code_names, sample, check, patience == LAST_TIME, f);
 }
 
 /* True if all frames are decided. Negative: -ENOMEM. */
@@ -233,9 +241,9 @@ static int wait(struct undecided *u, const struct sample *sample, const struct f
 
 int undecided_take(struct undecided *u, const struct sample *sample)
 {
-	struct frame frames[MAX_FRAMES];
+	struct frame frames[SAMPLE_FRAMES_MAX];
 	struct sample copy = *sample;
-	copy.n_frames = MIN(sample->n_frames, MAX_FRAMES);
+	copy.n_frames = MIN(sample->n_frames, SAMPLE_FRAMES_MAX);
 	memcpy(frames, sample->frames, copy.n_frames * sizeof frames[0]);
 	bool is_full = u->waiting.n >= MAX_WAITING;
 	int r = decide_all(u, &copy, frames, is_full ? LAST_TIME : FIRST_TIME);

@@ -122,17 +122,30 @@ it_accounts_for_ten_thousand_short_lived_processes() {
 	done
 }
 
-# Two looks at the store's size: what is over its limit may be there until the next clearing.
+# A loop of a shell for each program: as many files a second as that makes, each removed at once. What is
+# over the store's limit may be there until the next commit.
+copy_and_run() { # SIDE NUMBER
+	mkdir -p "$1" && cd "$1" || return
+	for ((i = 0; i < $2; i++)); do
+		cp "$PROGRAMS/tiny.$1" copy$i && echo $i >>copy$i && ./copy$i && rm copy$i
+	done
+}
+blocks_of() { find "$1" -type f -printf '%s\n' | awk '{ n += int(($1 + 4095) / 4096) } END { print n + 0 }'; }
 it_names_five_thousand_files_with_a_store_of_a_megabyte() {
+	local side pids=()
 	start_recording -q -a -g -F 999 --store-size 1M
-	storms 2500 2500 || fail "the storm failed" || return
+	for side in right other; do
+		(copy_and_run $side 2500) &
+		pids+=($!)
+	done
+	wait "${pids[@]}" || fail "the storm failed" || return
 	until_true no_file_is_left_open || return
 	stop_recording && adds_up || return
+	[ "$(ask tally files-executed)" -ge 4500 ] || fail "only $(ask tally files-executed) files were seen executed" || return
 	for side in right other; do
 		ask names-below "$here/$side" >names.$side && named_tiny names.$side $side || return
 	done
-	[ "$(du -s --apparent-size --block-size=1 store | cut -f 1)" -le $((3 << 19)) ] ||
-		{ du -s --apparent-size store; fail "the store is too large"; }
+	[ "$(blocks_of store)" -le $((256 + 32)) ] || fail "the store takes $(blocks_of store) blocks"
 }
 
 # Two milliseconds, and its file removed before the first: sixty of each program.
@@ -167,10 +180,12 @@ it_names_what_ran_while_the_recorder_was_stopped_for_five_seconds() {
 }
 
 set_online() { echo "$1" >"$processor/online"; }
-# Samples of a thread that may run on this CPU only, from the time after it came back.
+# Samples of a thread that may run on this CPU only, from the time after it came back. On some kernels an
+# idle CPU that was away gives no more samples until the next boot, to nobody: only in make check-long.
 runs_there() { [ "$(ask processors "preloaded$BURN_TAG" | awk -v cpu="$1" '$1 == cpu { print $2 }')" -ge "$2" ]; }
 it_goes_on_when_a_processor_is_taken_away_and_comes_back() {
 	local pause
+	[ -n "${CHECK_LONG:-}" ] || skip "takes a CPU away: make check-long"
 	processor=/sys/devices/system/cpu/cpu1
 	[ -w $processor/online ] && [ "$(cat $processor/online)" = 1 ] || skip "no CPU can be taken offline here"
 	at_end set_online 1
@@ -179,13 +194,12 @@ it_goes_on_when_a_processor_is_taken_away_and_comes_back() {
 		set_online 0 || { set_online 1; skip "this CPU cannot be taken offline"; }
 		sleep $pause
 		set_online 1
+		"$PROGRAMS/right" 0.5 both
 	done
-	"$PROGRAMS/right" 0.5
-	sleep 1.2
 	PRELOAD_SECONDS=0.5 taskset -c 1 env LD_PRELOAD="$PROGRAMS/libright.so" "$PROGRAMS/right" 0.01
 	stop_recording && adds_up || return
 	frequency=999
-	seconds=0.5 names_all --may-be-more && runs_there 1 350 || { ask processors "preloaded$BURN_TAG"; fail "CPU 1 has no samples"; }
+	seconds=1.6 names_all && runs_there 1 350 || { ask processors "preloaded$BURN_TAG"; fail "CPU 1 has no samples"; }
 }
 
 uptime_ns() { awk '{ printf "%.0f\n", $1 * 1e9 }' /proc/uptime; }
@@ -203,7 +217,7 @@ it_goes_on_when_the_clock_is_set_back_and_forth() {
 	real=$(now_ns) up=$(uptime_ns)
 	at_end restore_clock "$real" "$up"
 	step_clock '-1 hour' 2>/dev/null || skip "the clock cannot be set here"
-	start_recording -q -a -g -F $frequency --store-size 64K
+	start_recording -q -a -g -F $frequency --store-size 512K
 	cp "$PROGRAMS/right" prog
 	BURN_STARTED=$here/started ./prog $seconds &
 	until_there started

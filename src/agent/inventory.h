@@ -14,19 +14,19 @@
  * all processes are looked through. Programs that were executed are seen at their exec already. What
  * ends before its turn is not seen.
  */
-#ifndef AGENT_SURVEY_H
-#define AGENT_SURVEY_H
+#ifndef AGENT_INVENTORY_H
+#define AGENT_INVENTORY_H
 
 #include "agent/first_sight.h"
 
-struct survey;
+struct inventory;
 
 /* Borrows both. */
-int survey_new(const struct proc *proc, struct first_sight *first_sight, struct survey **ret);
-void survey_free(struct survey *survey);
+int inventory_new(const struct proc *proc, struct first_sight *first_sight, struct inventory **ret);
+void inventory_free(struct inventory *inventory);
 /* A process was sampled. */
-void survey_see(struct survey *survey, const struct sample *sample);
+void inventory_see(struct inventory *inventory, const struct sample *sample);
 /* To be called each tick. 0 or -ENOMEM. */
-int survey_tick(struct survey *survey);
+int inventory_tick(struct inventory *inventory);
 
 #endif

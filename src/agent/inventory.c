@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "agent/survey.h"
+#include "agent/inventory.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -42,7 +42,7 @@ struct watched {
 	char *path; /* owned; as we see it. NULL: free */
 };
 
-struct survey {
+struct inventory {
 	const struct proc *proc;
 	struct first_sight *first_sight;
 	int root; /* ours */
@@ -52,9 +52,9 @@ struct survey {
 	struct watched watched[N_WATCHED];
 };
 
-int survey_new(const struct proc *proc, struct first_sight *first_sight, struct survey **ret)
+int inventory_new(const struct proc *proc, struct first_sight *first_sight, struct inventory **ret)
 {
-	struct survey *s = calloc(1, sizeof *s);
+	struct inventory *s = calloc(1, sizeof *s);
 	if (!s)
 		return -ENOMEM;
 	s->proc = proc;
@@ -64,7 +64,7 @@ int survey_new(const struct proc *proc, struct first_sight *first_sight, struct 
 	return 0;
 }
 
-void survey_free(struct survey *s)
+void inventory_free(struct inventory *s)
 {
 	if (!s)
 		return;
@@ -76,18 +76,18 @@ void survey_free(struct survey *s)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static struct watched *watched_place(struct survey *s, const struct inode_key *key)
+static struct watched *watched_place(struct inventory *s, const struct inode_key *key)
 {
 	return &s->watched[hash_u64(key->inode ^ (uint64_t)key->device << 32) % N_WATCHED];
 }
 
-static bool is_watched(struct survey *s, const struct inode_key *key)
+static bool is_watched(struct inventory *s, const struct inode_key *key)
 {
 	const struct watched *w = watched_place(s, key);
 	return w->path && memcmp(&w->key, key, sizeof *key) == 0;
 }
 
-static void watch(struct survey *s, const struct file_request *request, const struct inode_key *key)
+static void watch(struct inventory *s, const struct file_request *request, const struct inode_key *key)
 {
 	struct watched *w = watched_place(s, key);
 	char name[96], path[4096];
@@ -100,7 +100,7 @@ static void watch(struct survey *s, const struct file_request *request, const st
 }
 
 /* Whether it is the same inode in another state. What lies at its path by now may be another file. */
-static bool has_changed(const struct survey *s, const struct watched *w)
+static bool has_changed(const struct inventory *s, const struct watched *w)
 {
 	struct inode_key now;
 	_cleanup_close_ int fd = task_root_open_path(s->root, w->path, RESOLVE_CACHED);
@@ -108,7 +108,7 @@ static bool has_changed(const struct survey *s, const struct watched *w)
 	       now.device == w->key.device && memcmp(&now, &w->key, sizeof now) != 0;
 }
 
-static void ask_files(struct survey *s)
+static void ask_files(struct inventory *s)
 {
 	for (size_t i = 0; i < N_WATCHED && i < WATCHED_PER_TICK;) {
 		struct watched *w = &s->watched[s->watched_turn];
@@ -128,7 +128,7 @@ static void ask_files(struct survey *s)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-void survey_see(struct survey *s, const struct sample *sample)
+void inventory_see(struct inventory *s, const struct sample *sample)
 {
 	const struct task_key *task = &sample->task;
 	uint64_t hash = hash_u64(task->start_time ^ (uint64_t)task->exec_count << 32 ^ task->pid);
@@ -156,7 +156,7 @@ static struct file_request request_for(const struct task_key *task, const struct
 }
 
 /* 1: all of it was seen, 0: there is more to see, or -ENOMEM. */
-static int look(struct survey *s, const struct place *place, size_t *files_left)
+static int look(struct inventory *s, const struct place *place, size_t *files_left)
 {
 	struct snapshot *snapshot;
 	int r = snapshot_take(s->proc, place->task.pid, place->task.tid, &snapshot);
@@ -181,7 +181,7 @@ static int look(struct survey *s, const struct place *place, size_t *files_left)
 	return r < 0 ? r : *files_left > 0;
 }
 
-int survey_tick(struct survey *s)
+int inventory_tick(struct inventory *s)
 {
 	size_t files_left = FILES_PER_TICK, looks_left = LOOKS_PER_TICK;
 	ask_files(s);
