@@ -18,8 +18,10 @@ struct area {
 	__u64 flags;
 	__u64 magic; /* of the file system */
 	__u32 lock_sequence;
+	__u32 file; /* its number, once it was asked for */
 	__u16 kind; /* enum area_kind */
-	__u16 is_memory; /* a file that is only memory: memfd, shared anonymous memory, huge pages */
+	__u8 is_proved; /* it was there, as it is, at the sample */
+	__u8 is_memory; /* a file that is only memory: memfd, shared anonymous memory, huge pages */
 };
 
 enum area_kind {

@@ -3,9 +3,10 @@
  * The deferred sampler (Linux 6.18 and later).
  *
  * At the sample, in interrupt context, only what cannot wait is taken: who, when, the kernel's stack,
- * and for a sample in user mode the addresses of the user stack and the mapping of the leaf. The rest
- * is left to a task work that runs in the sampled task on its way back to user space, where its
- * address space may be asked: there each address becomes (inode key, offset in the file).
+ * and for a sample in user mode the registers with the top of the user stack, or the addresses on it by
+ * frame pointers, and the mapping of the leaf. The rest is left to a task work that runs in the sampled
+ * task on its way back to user space, where its address space may be asked and its stack be brought into
+ * memory: there the stack is walked, and each address becomes (inode key, offset in the file).
  *
  * Between the two the task may have become another program, or a thread beside it may have changed
  * the address space. The first shows in (thread group, its start time, self_exec_id). The second in
@@ -13,21 +14,20 @@
  * its own last change: a mapping that was not touched after the sample was there, as it is, at the
  * sample. An address whose mapping cannot be proved so gets the reason "raced", not a name.
  */
-#include "user_frame.h"
+#include "stack.h"
 
 extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *work,
 					      void *map, task_work_fn callback, void *aux) __ksym;
 
-/* A user part that was asked for: what the sample must remember, and room to build the record. */
+/* A user part that was asked for. */
 struct pending {
 	struct bpf_task_work work;
 	__u64 time;
+	__u64 ticket;
 	__u64 exec_count;
 	__u32 tgid;
-	__u32 n_addresses; /* 0: the sample was in the kernel, the stack is read on the way out */
-	struct walk walk;
-	__u64 addresses[MAX_FRAMES];
-	struct user_record record;
+	__u32 in_user_mode;
+	struct sampled sampled;
 };
 
 struct {
@@ -55,116 +55,177 @@ struct {
 
 /* ---- the user part, in task work ------------------------------------------------------------- */
 
-struct steps {
-	struct pending *pending;
-	__u32 n;
-};
-
-static long convert_step(__u64 i, struct steps *steps)
+static long place_step(__u64 i, struct stack_reader *reader)
 {
-	struct pending *p = steps->pending;
-	if (i >= p->n_addresses || i >= MAX_FRAMES)
+	struct sampled *s = reader->sampled;
+	if (i >= s->n_addresses || i >= MAX_FRAMES)
 		return 1;
-	int end = convert(&p->walk, p->addresses[i], i == 0);
-	p->record.frames[i] = p->walk.frame;
-	steps->n = i + 1;
-	return end == STEP_END;
+	return place_address(reader->walk, s, s->addresses[i], i == 0) == -ENOENT;
 }
 
 /* The task is still the program that was sampled. */
 static __always_inline bool is_same_image(struct pending *p, struct task_struct *task)
 {
 	return p->tgid == (__u32)BPF_CORE_READ(task, tgid) &&
-	       p->walk.start_time == BPF_CORE_READ(task, group_leader, start_boottime) &&
+	       p->sampled.start_time == BPF_CORE_READ(task, group_leader, start_boottime) &&
 	       p->exec_count == BPF_CORE_READ(task, self_exec_id);
 }
 
-static __always_inline __u32 add_reason_frame(struct pending *p, __u32 n, __u8 reason)
-{
-	if (n > MAX_FRAMES)
-		return n;
-	set_address_frame(&p->record.frames[n], USER_FRAME_RAW, 0, reason);
-	return n + 1;
-}
-
 /* The program that was sampled is no more: only what the sample itself saw can be told. */
-static __always_inline __u32 convert_leaf_only(struct pending *p, __u8 reason)
+static __always_inline void convert_leaf_only(struct pending *p, struct walk *w, __u8 reason)
 {
-	__u32 n = 0;
-	if (p->n_addresses && p->walk.leaf.kind != AREA_NONE) {
-		convert(&p->walk, p->addresses[0], true);
-		p->record.frames[0] = p->walk.frame;
-		n = 1;
+	struct sampled *s = &p->sampled;
+	if (p->in_user_mode && s->leaf.kind != AREA_NONE) {
+		place_address(w, s, s->by_tables ? s->registers.words[USER_REGISTER_IP]
+						 : s->addresses[0], true);
 		if (!settings.callers)
-			return n;
+			return;
 	}
-	return add_reason_frame(p, n, reason);
+	add_reason_frame(w, reason);
 }
 
-static __always_inline __u32 convert_all(struct pending *p, struct task_struct *task)
+static __always_inline void convert_addresses(struct walk *w, struct sampled *s)
 {
-	p->walk.sequence_now = lock_sequence(task);
-	if (!p->n_addresses) { /* the sample was in the kernel: where will the task return to? */
-		long size = bpf_get_task_stack(task, p->addresses, stack_room(), BPF_F_USER_STACK);
-		p->n_addresses = n_addresses(size);
-		p->walk.sequence = p->walk.sequence_now;
-	}
-	struct steps steps = {.pending = p};
-	bpf_loop(MAX_FRAMES, convert_step, &steps, 0);
-	__u32 n = steps.n;
-	if (!n)
-		return add_reason_frame(p, 0, REASON_NO_USER_STACK);
-	if (n >= settings.max_frames && settings.callers)
-		return add_reason_frame(p, n, REASON_CUT_DEPTH);
-	return n;
+	struct stack_reader reader = {w, s};
+	bpf_loop(MAX_FRAMES, place_step, &reader, 0);
+	if (!w->n_frames)
+		add_reason_frame(w, REASON_NO_USER_STACK);
+	else if (w->n_frames >= stack_room() / 8 && settings.callers)
+		add_reason_frame(w, REASON_CUT_DEPTH);
+}
+
+/* Whether the stack is walked by tables; then the registers are there. */
+static __always_inline bool choose_tables(struct sampled *s, struct task_struct *task)
+{
+	if (!settings.callers || settings.walk_by == WALK_FRAME_POINTERS)
+		return false;
+	return read_user_registers(task, &s->registers) == 0 && !is_32_bit(&s->registers);
+}
+
+/* A sample in the kernel: where will the task return to? Nothing changes before it does. */
+static __always_inline void look_at_return(struct pending *p, struct walk *w,
+					   struct task_struct *task)
+{
+	struct sampled *s = &p->sampled;
+	s->sequence = w->sequence_now;
+	s->by_tables = choose_tables(s, task);
+	if (s->by_tables)
+		return;
+	long size = bpf_get_task_stack(task, s->addresses, stack_room(), BPF_F_USER_STACK);
+	s->n_addresses = n_addresses(size);
+}
+
+static __always_inline void convert_all(struct pending *p, struct walk *w, struct task_struct *task)
+{
+	struct sampled *s = &p->sampled;
+	if (!p->in_user_mode)
+		look_at_return(p, w, task);
+	if (s->by_tables)
+		walk_stack(w, s, p->in_user_mode);
+	else
+		convert_addresses(w, s);
+}
+
+static __always_inline void write_user_part(struct user_record *r, __u32 n, struct pending *p,
+					    __u64 size)
+{
+	r->header.type = RECORD_USER;
+	r->header.size = size;
+	r->ticket = p->ticket;
+	r->n_frames = n;
+	r->delay_us = (bpf_ktime_get_ns() - p->time) / 1000;
+	if (bpf_ringbuf_output(&ring, r, size, wake_up()) < 0)
+		count(COUNT_USER_RING_FULL);
+	count(COUNT_CALLBACKS);
+}
+
+/* There was no room to walk in. */
+static __always_inline void write_reason(struct pending *p, __u8 reason)
+{
+	struct {
+		struct user_record record;
+		struct user_frame frame;
+	} r = {.frame = {.kind = USER_FRAME_RAW, .reason = reason}};
+	write_user_part(&r.record, 1, p, sizeof r);
+}
+
+static __always_inline void write_walk(struct walk *w, struct pending *p)
+{
+	__u32 n = w->n_frames;
+	if (n > USER_FRAMES_MAX + 1)
+		n = USER_FRAMES_MAX + 1;
+	__u64 size = bounded(sizeof w->record + n * sizeof w->frames[0],
+			     sizeof w->record + sizeof w->frames);
+	write_user_part(&w->record, n, p, size);
+	count_many(COUNT_FRAMES, n);
 }
 
 static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 {
 	struct pending *p = value;
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 n;
+	struct walk *w = walk_take();
+	if (!w) {
+		count(COUNT_WALKS_FULL);
+		write_reason(p, REASON_NO_USER_STACK);
+		bpf_map_delete_elem(&pending, key);
+		return 0;
+	}
+	walk_begin(w, &p->sampled);
 	if (!BPF_CORE_READ(task, mm))
-		n = convert_leaf_only(p, REASON_EXITING);
+		convert_leaf_only(p, w, REASON_EXITING);
 	else if (!is_same_image(p, task))
-		n = convert_leaf_only(p, REASON_EXEC_RACED);
+		convert_leaf_only(p, w, REASON_EXEC_RACED);
 	else
-		n = convert_all(p, task);
-
-	struct user_record *r = &p->record;
-	if (n > MAX_FRAMES + 1)
-		n = MAX_FRAMES + 1;
-	__u64 size = bounded(sizeof *r - sizeof r->frames + n * sizeof r->frames[0], sizeof *r);
-	r->header.type = RECORD_USER;
-	r->header.size = size;
-	r->n_frames = n;
-	r->delay_us = (bpf_ktime_get_ns() - p->time) / 1000;
-	if (bpf_ringbuf_output(&ring, r, size, wake_up()) < 0)
-		count(COUNT_USER_RING_FULL);
-	count(COUNT_CALLBACKS);
+		convert_all(p, w, task);
+	write_walk(w, p);
+	walk_release(w);
 	bpf_map_delete_elem(&pending, key);
 	return 0;
 }
 
 /* ---- the sample, in interrupt context -------------------------------------------------------- */
 
+/* The words from the stack pointer on; at the end of a mapping, those up to the end of the page. */
+static __always_inline void copy_stack(struct sampled *s)
+{
+	__u64 start = s->registers.words[USER_REGISTER_SP] & ~7ULL;
+	s->stack_start = start;
+	s->stack_size = sizeof s->stack;
+	if (bpf_probe_read_user(s->stack, sizeof s->stack, (void *)start) == 0)
+		return;
+	__u64 left = bounded(4096 - (start & 4095), sizeof s->stack);
+	s->stack_size = bpf_probe_read_user(s->stack, left, (void *)start) == 0 ? left : 0;
+}
+
 /* Fills a new element with what the sample saw of user space. */
 static __always_inline void fill_pending(struct pending *p, struct bpf_perf_event_data *ctx,
 					 struct task_struct *task, struct sample_record *r,
 					 bool in_user_mode)
 {
+	struct sampled *s = &p->sampled;
 	p->time = r->time;
-	p->walk.start_time = r->start_time;
+	p->ticket = r->ticket;
 	p->exec_count = BPF_CORE_READ(task, self_exec_id);
 	p->tgid = r->pid;
-	p->walk.sequence = lock_sequence(task);
-	p->record.ticket = r->ticket;
+	p->in_user_mode = in_user_mode;
+	s->start_time = r->start_time;
+	s->sequence = lock_sequence(task);
 	if (!in_user_mode)
 		return;
-	long size = bpf_get_stack(ctx, p->addresses, stack_room(), BPF_F_USER_STACK);
-	p->n_addresses = n_addresses(size);
-	if (p->n_addresses)
-		find_area(p->addresses[0], 1, &p->walk.leaf);
+	__u64 leaf;
+	s->by_tables = choose_tables(s, task);
+	if (s->by_tables) {
+		copy_stack(s);
+		leaf = s->registers.words[USER_REGISTER_IP];
+	} else {
+		long size = bpf_get_stack(ctx, s->addresses, stack_room(), BPF_F_USER_STACK);
+		s->n_addresses = n_addresses(size);
+		if (!s->n_addresses)
+			return;
+		leaf = s->addresses[0];
+	}
+	find_area(leaf, 1, &s->leaf);
 }
 
 /*
@@ -180,7 +241,7 @@ static __always_inline void ask_for_user_part(struct bpf_perf_event_data *ctx,
 	struct pending *p = bpf_map_lookup_elem(&pending, &key);
 	if (p && !in_user_mode) {
 		if (p->exec_count == BPF_CORE_READ(task, self_exec_id))
-			r->ticket = p->record.ticket;
+			r->ticket = p->ticket;
 		else
 			r->user_reason = REASON_EXEC_RACED;
 		return;

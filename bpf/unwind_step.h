@@ -22,36 +22,7 @@
 #ifndef BPF_UNWIND_STEP_H
 #define BPF_UNWIND_STEP_H
 
-#include "unwind_table.h"
-
-#define UNWIND_N_REGISTERS 32
-#define UNWIND_SIGNALS_MAX 16 /* signal frames in one stack; handlers interrupt handlers */
-
-#define UNWIND_RBP 6
-#define UNWIND_RSP 7
-#define UNWIND_X29 29
-#define UNWIND_X30 30
-#define UNWIND_SP  31
-
-struct unwind_registers {
-	__u64 ip;
-	__u64 value[UNWIND_N_REGISTERS]; /* or, with the bit in `saved`, the address of the value */
-	__u32 known;   /* bit i: value[i] means something */
-	__u32 saved;
-	__u16 exact;   /* ip is the next instruction, not a return address: the leaf, or what a signal
-			* interrupted. Rules are looked up at ip, else at ip - 1 */
-	__u16 signals; /* frames of UNWIND_SIGNAL so far */
-};
-
-enum unwind_result {
-	UNWIND_ON = 0,	    /* the registers are the caller's */
-	UNWIND_BOTTOM,	    /* the frame has no caller: the stack is whole */
-	UNWIND_WITHOUT_RULE, /* no-table */
-	UNWIND_CANNOT,	    /* no-table: a rule that cannot be expressed, or needs a register unknown */
-	UNWIND_ASTRAY,	    /* broken-unwind: the caller would not lie above */
-	UNWIND_UNREADABLE,  /* stack-unreadable */
-	UNWIND_BY_FRAME_POINTER, /* the rule says so: take unwind_step_frame_pointer() */
-};
+#include "unwind_registers.h"
 
 #define UNWIND_INLINE static inline __attribute__((always_inline))
 
@@ -182,6 +153,8 @@ UNWIND_INLINE int unwind_step_rule(__u16 machine, UNWIND_CONTEXT *context,
 		return UNWIND_CANNOT;
 	if (cfa & 7 || (in_register ? cfa < r->value[sp] : cfa <= r->value[sp]))
 		return UNWIND_ASTRAY;
+	if (rule->flags & UNWIND_RULE_INTERRUPTED && ++r->signals > UNWIND_SIGNALS_MAX)
+		return UNWIND_ASTRAY;
 	result = unwind_return(context, rule, r, cfa, base, &ip);
 	if (result != UNWIND_ON)
 		return result;
@@ -190,7 +163,7 @@ UNWIND_INLINE int unwind_step_rule(__u16 machine, UNWIND_CONTEXT *context,
 	unwind_restore(machine, rule, r, cfa, base);
 	unwind_set(r, sp, cfa);
 	r->ip = ip;
-	r->exact = 0;
+	r->exact = !!(rule->flags & UNWIND_RULE_INTERRUPTED);
 	return UNWIND_ON;
 }
 

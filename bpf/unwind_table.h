@@ -17,7 +17,7 @@
  *
  * A row holds from its offset to that of the next row. Offsets are those of the file, not virtual
  * addresses: that is what a sampled frame has. What no function covers is a row, too, with
- * UNWIND_NO_RULE. The last block of rows is filled with rows, those of the index with keys, at
+ * UNWIND_NO_RULE, and so is rule 0; the first row is at offset 0. The last block of rows is filled with rows, those of the index with keys, at
  * UNWIND_PADDING, which no offset reaches. Code behind 4 GiB of a file has no rows.
  *
  * A rule says how the registers of the caller are found from those of a frame: unwind_step.h takes it.
@@ -44,6 +44,13 @@
 #define UNWIND_RULES_MAX	(1U << 20)
 #define UNWIND_PADDING		0xffffffffU
 
+/* Where the rules of a table come from: bits of unwind_header.sources. */
+#define UNWIND_FROM_EH_FRAME	0x1
+#define UNWIND_FROM_DEBUG_FRAME 0x2
+#define UNWIND_FROM_PLT		0x4 /* the code of a procedure linkage table, read as instructions */
+#define UNWIND_FROM_SIGRETURN	0x8 /* the code of a signal handler's return, found by its bytes */
+#define UNWIND_FROM_GO		0x10 /* Go's table of functions */
+
 /* ELF's numbers; <elf.h> is not for BPF programs. */
 #define UNWIND_MACHINE_X86_64	62
 #define UNWIND_MACHINE_AARCH64	183
@@ -64,7 +71,7 @@ struct unwind_header {
 	__u32 n_functions;   /* FDEs used */
 	__u32 n_unsupported; /* rows whose rules could not be expressed */
 	__u32 n_damaged;     /* CIEs and FDEs that were left out */
-	__u32 source;        /* enum unwind_source */
+	__u32 sources;	     /* UNWIND_FROM_* */
 	__u8 unused[UNWIND_BLOCK_SIZE - 80];
 };
 
@@ -94,6 +101,7 @@ enum unwind_return {
 };
 
 #define UNWIND_RULE_SIGNED	0x1 /* aarch64: the return address carries an authentication code */
+#define UNWIND_RULE_INTERRUPTED 0x2 /* the caller did not call but was interrupted: its ip is exact */
 
 /* The registers whose values live through calls and that rules are kept for, in order of saved[]. */
 #define UNWIND_N_SAVED		6
@@ -140,6 +148,18 @@ _Static_assert(sizeof(struct unwind_row_block) == UNWIND_BLOCK_SIZE, "rows fill 
 _Static_assert(sizeof(struct unwind_index_block) == UNWIND_BLOCK_SIZE, "keys fill a block");
 _Static_assert(sizeof(struct unwind_rule_block) == UNWIND_BLOCK_SIZE, "rules fill a block");
 
+/*
+ * step if the key is not above offset, else 0: without a branch, since the verifier follows each way of
+ * each comparison, and all of them through all of the next ones.
+ */
+static inline __attribute__((always_inline)) __u32 unwind_search_step(__u32 key, __u32 offset,
+								      __u32 step)
+{
+	__u64 is_above = ((__u64)offset - key) >> 63;
+	__asm__ volatile("" : "+r"(is_above));
+	return step & ((__u32)is_above - 1);
+}
+
 /* Which of the keys is the last that is not above offset; 0 if all are above. */
 static inline __attribute__((always_inline)) __u32
 unwind_search_index(const struct unwind_index_block *block, __u32 offset)
@@ -147,8 +167,8 @@ unwind_search_index(const struct unwind_index_block *block, __u32 offset)
 	__u32 at = 0;
 #pragma GCC unroll 8
 	for (__u32 step = UNWIND_KEYS_PER_BLOCK / 2; step; step /= 2) {
-		if (block->keys[(at + step) & (UNWIND_KEYS_PER_BLOCK - 1)] <= offset)
-			at += step;
+		at += unwind_search_step(block->keys[(at + step) & (UNWIND_KEYS_PER_BLOCK - 1)], offset,
+					 step);
 	}
 	return at & (UNWIND_KEYS_PER_BLOCK - 1);
 }
@@ -159,8 +179,8 @@ unwind_search_rows(const struct unwind_row_block *block, __u32 offset)
 	__u32 at = 0;
 #pragma GCC unroll 8
 	for (__u32 step = UNWIND_ROWS_PER_BLOCK / 2; step; step /= 2) {
-		if (block->rows[(at + step) & (UNWIND_ROWS_PER_BLOCK - 1)].offset <= offset)
-			at += step;
+		at += unwind_search_step(block->rows[(at + step) & (UNWIND_ROWS_PER_BLOCK - 1)].offset,
+					 offset, step);
 	}
 	return at & (UNWIND_ROWS_PER_BLOCK - 1);
 }

@@ -135,7 +135,8 @@ static int each_second(struct recorder *r)
 static int decide_more(struct recorder *r)
 {
 	inferred_tick(r->inferred);
-	return undecided_tick(r->undecided);
+	int result = code_names_tick(r->code_names);
+	return result < 0 ? result : undecided_tick(r->undecided);
 }
 
 static int each_tick(struct recorder *r)
@@ -187,6 +188,8 @@ static int take_result(struct recorder *r, const struct run_result *got)
 {
 	if (got->ticket & PLACES_TICKET)
 		return places_take_result(r->places, got);
+	if (got->ticket & CODE_NAMES_TICKET)
+		return code_names_take_result(r->code_names, got);
 	if (got->ticket >= FIRST_SIGHT_TICKETS)
 		return inferred_take_result(r->inferred, got);
 	return first_sight_take_result(r->first_sight, got);
@@ -327,6 +330,8 @@ static int finish(struct recorder *r, struct mw_error *e)
 	if (result == -EINTR)
 		return result;
 	if (result >= 0)
+		result = code_names_finish(r->code_names);
+	if (result >= 0)
 		result = naming_finish(&r->naming);
 	if (result < 0)
 		return error_errno(e, result, "finishing the recording");
@@ -346,6 +351,8 @@ static int finish(struct recorder *r, struct mw_error *e)
 	tell_of_store(r);
 	struct inferred_counts inferred = inferred_get_counts(r->inferred);
 	facts_of_inferred(r->profile, &inferred);
+	struct code_names_counts code = code_names_get_counts(r->code_names);
+	facts_of_code_names(r->profile, &code);
 	if (r->governor.lowered)
 		profile_set_tally(r->profile, PROFILE_COUNTER, "rate-lowered", r->governor.lowered);
 	run_server_stop(take_ptr(r->server));

@@ -5,6 +5,7 @@
 extern const struct command cmd_record;
 extern const struct command cmd_report;
 extern const struct command cmd_export;
+extern const struct command cmd_resolve;
 extern const struct command cmd_doctor;
 extern const struct command cmd_version;
 extern const struct command cmd_help;
@@ -13,6 +14,7 @@ const struct command *const commands[] = {
 	&cmd_record,
 	&cmd_report,
 	&cmd_export,
+	&cmd_resolve,
 	&cmd_doctor,
 	&cmd_version,
 	&cmd_help,

@@ -20,6 +20,7 @@ enum tag {
 	TAG_TALLIES,
 	TAG_CONTAINERS, /* since 1.1 */
 	TAG_PLACES,
+	TAG_CODES, /* since 1.2 */
 };
 
 /* A chunk is closed once it has so many bytes. */
@@ -112,6 +113,18 @@ static void encode_place(struct buffer *b, const struct profile *p, size_t numbe
 	buffer_uleb(b, place->cgroup);
 	buffer_uleb(b, place->mount_namespace);
 	buffer_uleb(b, place->container);
+}
+
+static void encode_code(struct buffer *b, const struct profile *p, size_t number)
+{
+	const struct profile_code *code = &p->codes.items[number];
+	buffer_uleb(b, number);
+	buffer_uleb(b, code->file);
+	buffer_uleb(b, code->name);
+	buffer_uleb(b, code->start);
+	buffer_uleb(b, code->end);
+	buffer_uleb(b, code->from);
+	buffer_uleb(b, code->until);
 }
 
 static void encode_event(struct buffer *b, const struct profile *p, size_t number)
@@ -258,6 +271,8 @@ bool codec_encode(const struct profile *p, struct codec_mark *m, struct buffer *
 		   p->forgotten_frames);
 	encode_numbered(out, p, TAG_NAMES, encode_name, &none, 0, &m->changed_names,
 			p->changed_names.items, p->changed_names.n);
+	encode_numbered(out, p, TAG_CODES, encode_code, &m->codes, p->codes.n, &m->changed_codes,
+			p->changed_codes.items, p->changed_codes.n);
 	encode_run(out, p, TAG_NODES, encode_node, &m->nodes, p->nodes.n,
 		   p->forgotten_nodes);
 	encode_samples(out, p, &m->samples);
@@ -359,6 +374,16 @@ static int need_frame(struct codec_decoder *d, uint64_t n, struct mw_error *e)
 	int gap = find_gap(d, d->p->frames.n, n, MAX_FRAMES, "frames", e);
 	for (; gap > 0; gap--) {
 		if (vec_push(&d->p->frames, frame) < 0)
+			return -ENOMEM;
+	}
+	return gap;
+}
+
+static int need_code(struct codec_decoder *d, uint64_t n, struct mw_error *e)
+{
+	int gap = find_gap(d, d->p->codes.n, n, MAX_SMALL_ENTRIES, "pieces of code", e);
+	for (; gap > 0; gap--) {
+		if (vec_push(&d->p->codes, (struct profile_code){}) < 0)
 			return -ENOMEM;
 	}
 	return gap;
@@ -509,6 +534,32 @@ static int decode_container(struct codec_decoder *d, struct cursor *c, struct mw
 		return vec_push(&d->p->containers, container);
 	if (r == 0)
 		d->p->containers.items[number] = container;
+	return r;
+}
+
+static int decode_code(struct codec_decoder *d, struct cursor *c, struct mw_error *e)
+{
+	struct profile_code code = {};
+	uint32_t number;
+	int r = decode_number(c, MAX_SMALL_ENTRIES, &number, e, "pieces of code");
+	if (r == 0)
+		r = decode_number(c, MAX_SMALL_ENTRIES, &code.file, e, "files");
+	if (r == 0)
+		r = decode_string_number(d, c, &code.name, e);
+	code.start = cursor_uleb(c);
+	code.end = cursor_uleb(c);
+	code.from = cursor_uleb(c);
+	code.until = cursor_uleb(c);
+	if (r == 0 && !cursor_ok(c))
+		r = cut_section(e, "pieces of code");
+	if (r == 0)
+		r = need_file(d, (uint64_t)code.file + 1, e);
+	if (r == 0)
+		r = need_code(d, number, e);
+	if (r == 0 && number == d->p->codes.n)
+		return vec_push(&d->p->codes, code);
+	if (r == 0)
+		d->p->codes.items[number] = code;
 	return r;
 }
 
@@ -787,6 +838,8 @@ static int decode_section(struct codec_decoder *d, enum tag tag, struct cursor *
 		return decode_each(d, c, e, decode_container);
 	case TAG_PLACES:
 		return decode_each(d, c, e, decode_place);
+	case TAG_CODES:
+		return decode_each(d, c, e, decode_code);
 	}
 	return 0; /* from a later minor version */
 }

@@ -15,6 +15,8 @@ struct naming {
 	struct symbolizer *symbolizer; /* not owned */
 	/* Whether a file's symbols are as complete as they will be for now; NULL: all are. */
 	bool (*is_ready)(void *data, uint32_t file);
+	/* The piece of code that a frame in memory without a file is in; UINT32_MAX: unknown. NULL: all are. */
+	uint32_t (*find_code)(void *data, const struct frame *frame);
 	void *data;
 	size_t next;           /* first frame nobody has looked at */
 	VEC(uint32_t) waiting; /* frames whose file is not ready */

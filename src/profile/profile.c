@@ -48,6 +48,7 @@ void profile_free(struct profile *p)
 	vec_deinit(&p->cgroups);
 	vec_deinit(&p->containers);
 	vec_deinit(&p->places);
+	vec_deinit(&p->codes);
 	vec_deinit(&p->events);
 	vec_deinit(&p->frames);
 	vec_deinit(&p->nodes);
@@ -58,6 +59,7 @@ void profile_free(struct profile *p)
 	vec_deinit(&p->changed_cgroups);
 	vec_deinit(&p->changed_containers);
 	vec_deinit(&p->changed_places);
+	vec_deinit(&p->changed_codes);
 	vec_deinit(&p->changed_names);
 	hash_index_deinit(&p->task_index);
 	hash_index_deinit(&p->cgroup_index);
@@ -117,6 +119,20 @@ int profile_set_store_id(struct profile *p, uint32_t file, const struct mw_file_
 		return -ENOENT;
 	p->files.items[file].store_id = *id;
 	return 0;
+}
+
+int profile_add_code(struct profile *p, const struct profile_code *code, uint32_t *ret)
+{
+	*ret = (uint32_t)p->codes.n;
+	return vec_push(&p->codes, *code);
+}
+
+int profile_set_code(struct profile *p, uint32_t number, const struct profile_code *code)
+{
+	if (number >= p->codes.n)
+		return -ENOENT;
+	p->codes.items[number] = *code;
+	return vec_push(&p->changed_codes, number);
 }
 
 int profile_add_event(struct profile *p, const char *name, const char *unit, uint64_t period,

@@ -126,6 +126,19 @@ struct profile_sample {
 	uint64_t value;
 };
 
+/*
+ * Code that was made at run time, as its process' perf map named it at some time of the recording. Only
+ * what was sampled is here.
+ */
+struct profile_code {
+	uint32_t file;	/* the memory it was in, as in the frames */
+	uint32_t name;	/* string */
+	uint64_t start; /* addresses */
+	uint64_t end;
+	uint64_t from;	/* it was there from here, at the latest, */
+	uint64_t until; /* and until there, as far as is known: ns, CLOCK_MONOTONIC; 0: not known yet */
+};
+
 /* A fact about the machine or the recording: a key of below and its text. */
 struct profile_fact {
 	uint32_t key;   /* string */
@@ -139,6 +152,7 @@ struct profile_fact {
 #define PROFILE_FACT_CPUS	     "cpus"
 #define PROFILE_FACT_COMMAND_LINE    "command_line"
 #define PROFILE_FACT_ENGINE	     "engine" /* "deferred" */
+#define PROFILE_FACT_CALL_GRAPH	     "call_graph" /* how callers were found: "fp", "tables", "auto" */
 #define PROFILE_FACT_EVENT_ASKED     "event_asked"
 #define PROFILE_FACT_EVENT_USED	     "event_used"
 #define PROFILE_FACT_EVENT_REMARK    "event_remark" /* why it is another one than asked for */
@@ -178,6 +192,7 @@ struct profile {
 	VEC(struct profile_frame) frames;
 	VEC(struct profile_node) nodes;
 	VEC(struct profile_sample) samples;
+	VEC(struct profile_code) codes;
 	VEC(struct profile_fact) facts;
 	VEC(struct profile_tally) tallies;
 
@@ -203,6 +218,7 @@ struct profile {
 	VEC(uint32_t) changed_containers;
 	VEC(uint32_t) changed_places;
 	VEC(uint32_t) changed_names; /* frames */
+	VEC(uint32_t) changed_codes;
 	bool changed_facts;          /* or tallies */
 
 	bool read_only; /* came from a file: no more samples; names, facts and files still may change */
@@ -247,6 +263,9 @@ int profile_set_place(struct profile *p, uint64_t cgroup, uint64_t mount_namespa
 		      uint32_t container);
 /* The same by numbers, which exist. */
 int profile_put_place(struct profile *p, const struct profile_place *place);
+/* A new entry each time; what became known of it later. -ENOENT, -ENOMEM. */
+int profile_add_code(struct profile *p, const struct profile_code *code, uint32_t *ret);
+int profile_set_code(struct profile *p, uint32_t number, const struct profile_code *code);
 /* The name of a frame, or the reason. name and module may be NULL. -ENOENT. */
 int profile_set_name(struct profile *p, uint32_t frame, const char *name, const char *module,
 		     uint64_t start, enum mw_reason reason);

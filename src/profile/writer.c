@@ -46,6 +46,8 @@ static const char schema[] =
 	"CREATE TABLE cgroup(number INTEGER PRIMARY KEY, id INTEGER, path TEXT);"
 	"CREATE TABLE container(number INTEGER PRIMARY KEY, runtime TEXT, id TEXT, name TEXT,"
 	" image TEXT, pod TEXT, namespace TEXT, rootfs TEXT, layers TEXT);"
+	"CREATE TABLE code(number INTEGER, file INTEGER, name TEXT, start INTEGER, end INTEGER,"
+	" valid_from INTEGER, valid_until INTEGER);"
 	"CREATE TABLE place(cgroup INTEGER, mount_namespace INTEGER, container INTEGER);"
 	"CREATE TABLE tally(kind TEXT, name TEXT, count INTEGER);"
 	"CREATE TABLE function(name TEXT, module TEXT, file INTEGER, reason TEXT,"
@@ -269,9 +271,11 @@ static void forget_changes(struct profile_writer *w, const struct codec_mark *wr
 	w->mark = *written;
 	w->mark.changed_files = w->mark.changed_cgroups = w->mark.changed_names = 0;
 	w->mark.changed_containers = w->mark.changed_places = w->mark.samples = 0;
+	w->mark.changed_codes = 0;
 	w->mark.facts = false;
 	w->p->changed_files.n = w->p->changed_cgroups.n = w->p->changed_names.n = 0;
 	w->p->changed_containers.n = w->p->changed_places.n = 0;
+	w->p->changed_codes.n = 0;
 	w->p->changed_facts = false;
 	profile_drop_samples(w->p);
 }
@@ -409,6 +413,23 @@ static int fill_place(struct profile_writer *w, sqlite3_stmt *s, struct mw_error
 	return r;
 }
 
+static int fill_code(struct profile_writer *w, sqlite3_stmt *s, struct mw_error *e)
+{
+	int r = 0;
+	for (size_t i = 0; i < w->p->codes.n && r == 0; i++) {
+		const struct profile_code *code = &w->p->codes.items[i];
+		bind_number(s, 1, i);
+		bind_number(s, 2, code->file);
+		bind_text(s, 3, profile_string(w->p, code->name));
+		bind_number(s, 4, code->start);
+		bind_number(s, 5, code->end);
+		bind_number(s, 6, code->from);
+		bind_number(s, 7, code->until);
+		r = sql_step(w, s, e);
+	}
+	return r;
+}
+
 static int fill_tally(struct profile_writer *w, sqlite3_stmt *s, struct mw_error *e)
 {
 	static const char *const kinds[] = {"loss", "skipped", "counter"};
@@ -506,6 +527,7 @@ static const struct table {
 	{"INSERT INTO cgroup VALUES(?,?,?)", fill_cgroup},
 	{"INSERT INTO container VALUES(?,?,?,?,?,?,?,?,?)", fill_container},
 	{"INSERT INTO place VALUES(?,?,?)", fill_place},
+	{"INSERT INTO code VALUES(?,?,?,?,?,?,?)", fill_code},
 	{"INSERT INTO tally VALUES(?,?,?)", fill_tally},
 	{"INSERT INTO function VALUES(?,?,?,?,?,?)", fill_function},
 };

@@ -111,7 +111,7 @@ int store_open(const struct store_options *options, struct store **ret, struct m
 	store->size_limit = options->size_limit ? options->size_limit : STORE_SIZE_LIMIT;
 	store->log = options->log;
 	const char *directory = options->directory ? options->directory : path;
-	r = root_open(directory, false, &store->root, e);
+	r = root_open(directory, options->read_only, &store->root, e);
 	if (is_unwritable(r) && options->allow_read_only)
 		r = root_open(directory, true, &store->root, e);
 	if (r == 0 && !store->root.read_only)

@@ -25,6 +25,7 @@ struct store_options {
 				  $XDG_CACHE_HOME or ~/.cache */
 	uint64_t size_limit;   /* bytes of all files, in whole blocks; 0: STORE_SIZE_LIMIT */
 	bool allow_read_only;  /* what cannot be written is opened for reading, not refused */
+	bool read_only;        /* opened for reading; -ENOENT if there is none */
 	const struct log *log; /* may be NULL; must live as long as the store */
 };
 

@@ -57,19 +57,6 @@ static void job_deinit(struct job *job)
 	elf_deinit(&job->elf);
 }
 
-/* A debug file is what a stripped file's packager says it is, unless both say who they are. */
-static bool belongs_to(struct elf *debug, const struct elf_identity *identity)
-{
-	struct elf_identity other;
-	uint32_t crc;
-	if (elf_identify(debug, &other, NULL) < 0)
-		return false;
-	if (other.id.kind == MW_FILE_ID_GNU && identity->id.kind == MW_FILE_ID_GNU)
-		return mw_file_id_equal(&other.id, &identity->id);
-	return identity->debug_link.name[0] && source_crc32(&debug->source, &crc) == 0 &&
-	       crc == identity->debug_link.crc;
-}
-
 /* Symbols from a debug file. 0, or negative if it is not the file's, or gives none. */
 static int collect_from_debug_file(struct job *job, int debug_fd,
 				   const struct elf_identity *identity)
@@ -78,7 +65,7 @@ static int collect_from_debug_file(struct job *job, int debug_fd,
 	int r = elf_open(&debug, debug_fd, NULL);
 	if (r < 0)
 		return r;
-	r = belongs_to(&debug, identity) ? symbol_list_collect(&job->list, &debug, NULL) : -ESTALE;
+	r = elf_debug_file_belongs(&debug, identity) ? symbol_list_collect(&job->list, &debug, NULL) : -ESTALE;
 	elf_deinit(&debug);
 	if (r < 0)
 		symbol_list_deinit(&job->list);

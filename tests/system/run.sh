@@ -33,8 +33,8 @@ run() { # FAMILY
 }
 for family in "$@"; do
 	run "$family"
-	# Where engines differ is where a program lies and what becomes of it. The first run took the engine
-	# that record chooses.
-	case $family in places* | life*) MAPWRIGHT_ENGINE=immediate run "$family" ;; esac
+	# Where engines differ is where a program lies, what becomes of it and of its file. The first run took
+	# the engine that record chooses.
+	case $family in places* | life* | identity* | code*) MAPWRIGHT_ENGINE=immediate run "$family" ;; esac
 done
 exit $failed
