@@ -200,10 +200,23 @@ static int flush(struct resolution *r)
 	return result;
 }
 
+static void prefetch(const struct resolution *r, const struct located *located)
+{
+	const struct mw_location *l = r->locations.items + located->first;
+	for (uint32_t i = 0; i < located->n; i++) {
+		__builtin_prefetch(l[i].name);
+		__builtin_prefetch(l[i].file);
+		__builtin_prefetch(l[i].directory);
+	}
+}
+
 static int answer(struct resolution *r, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct located *located = &r->located[i];
+		/* Names lie anywhere: they are on their way while others are written. */
+		if (i + 16 < n)
+			prefetch(r, &r->located[i + 16]);
 		struct answer a = {.asked = r->asked[i],
 				   .offset = UINT64_MAX,
 				   .chain = r->locations.items + located->first,
@@ -350,7 +363,7 @@ static int run(struct invocation *in, void *values)
 		result = command_store_open(a->store, !a->build_id, &in->log, &store, &e);
 	if (result == 0)
 		result = resolver_new(store, CACHE_BYTES, &r->resolver);
-	if (result == 0) {
+	if (r && result == 0) {
 		r->subject = (struct subject){.lines = true, .store = store,
 					      .resolver = r->resolver, .proc = &proc,
 					      .log = &in->log};

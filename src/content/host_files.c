@@ -160,7 +160,7 @@ bool host_files_find_mounted(const struct host_files *h, uint32_t major, uint32_
 			     const char *directory, char *buf, size_t size)
 {
 	_cleanup_free_ char *text = NULL;
-	if (mountinfo_read(h->proc, 1, &text) < 0)
+	if (!directory || mountinfo_read(h->proc, 1, &text) < 0)
 		return false;
 	char *rest = text;
 	for (char *line; (line = strsep(&rest, "\n")) != NULL;) {

@@ -21,6 +21,7 @@ enum tag {
 	TAG_CONTAINERS, /* since 1.1 */
 	TAG_PLACES,
 	TAG_CODES, /* since 1.2 */
+	TAG_LINES,
 };
 
 /* A chunk is closed once it has so many bytes. */
@@ -33,6 +34,7 @@ enum tag {
 #define MAX_TASKS	  ((size_t)PROFILE_TASKS_MAX)
 #define MAX_FRAMES	  ((size_t)PROFILE_FRAMES_MAX)
 #define MAX_NODES	  ((size_t)PROFILE_NODES_MAX)
+#define MAX_LINES	  ((size_t)64 << 20)
 #define MAX_SAMPLES	  ((size_t)64 << 20)
 /* How far a number may point behind the end of its table: more than a missing chunk explains. */
 #define MAX_GAP		  ((size_t)1 << 20)
@@ -173,6 +175,19 @@ static uint64_t node_in_file(const struct profile *p, size_t number)
 	return number ? number + p->forgotten_nodes : 0;
 }
 
+static void encode_lines(struct buffer *b, const struct profile *p, size_t number)
+{
+	const struct profile_frame *f = &p->frames.items[number];
+	buffer_uleb(b, number + p->forgotten_frames);
+	buffer_uleb(b, f->n_lines);
+	for (uint32_t i = 0; i < f->n_lines; i++) {
+		const struct profile_line *l = &p->lines.items[f->first_line + i];
+		buffer_uleb(b, l->name);
+		buffer_uleb(b, l->file);
+		buffer_uleb(b, l->line);
+	}
+}
+
 static void encode_node(struct buffer *b, const struct profile *p, size_t number)
 {
 	const struct profile_node *n = &p->nodes.items[number];
@@ -271,6 +286,8 @@ bool codec_encode(const struct profile *p, struct codec_mark *m, struct buffer *
 		   p->forgotten_frames);
 	encode_numbered(out, p, TAG_NAMES, encode_name, &none, 0, &m->changed_names,
 			p->changed_names.items, p->changed_names.n);
+	encode_numbered(out, p, TAG_LINES, encode_lines, &none, 0, &m->changed_lines,
+			p->changed_lines.items, p->changed_lines.n);
 	encode_numbered(out, p, TAG_CODES, encode_code, &m->codes, p->codes.n, &m->changed_codes,
 			p->changed_codes.items, p->changed_codes.n);
 	encode_run(out, p, TAG_NODES, encode_node, &m->nodes, p->nodes.n,
@@ -632,7 +649,7 @@ static int decode_frame(struct codec_decoder *d, struct cursor *c, uint32_t numb
 {
 	struct profile_frame frame = {};
 	frame.at.kind = cursor_u8(c);
-	frame.at.flags = cursor_u8(c);
+	frame.at.flags = cursor_u8(c) & (uint8_t)~FRAME_INLINED;
 	frame.at.reason = cursor_u8(c);
 	int r = decode_number(c, MAX_SMALL_ENTRIES, &frame.at.file, e, "files");
 	frame.at.address = cursor_uleb(c);
@@ -666,6 +683,32 @@ static int decode_name(struct codec_decoder *d, struct cursor *c, struct mw_erro
 		r = need_frame(d, (uint64_t)number + 1, e);
 	if (r == 0)
 		d->p->frames.items[number].name = name;
+	return r;
+}
+
+static int decode_lines(struct codec_decoder *d, struct cursor *c, struct mw_error *e)
+{
+	struct profile_line lines[PROFILE_LINES_MAX] = {};
+	uint32_t number, n;
+	int r = decode_number(c, MAX_FRAMES, &number, e, "frames");
+	if (r == 0)
+		r = decode_number(c, PROFILE_LINES_MAX + 1, &n, e, "lines of a frame");
+	for (uint32_t i = 0; r == 0 && i < n; i++) {
+		r = decode_string_number(d, c, &lines[i].name, e);
+		if (r == 0)
+			r = decode_string_number(d, c, &lines[i].file, e);
+		if (r == 0)
+			r = decode_u32(c, &lines[i].line, e, "line");
+	}
+	if (r == 0 && !cursor_ok(c))
+		r = cut_section(e, "lines");
+	if (r == 0)
+		r = need_frame(d, (uint64_t)number + 1, e);
+	if (r == 0 && d->p->lines.n > MAX_LINES)
+		return too_many(e, "lines");
+	if (r == 0)
+		r = profile_set_lines(d->p, number, lines, n);
+	d->p->changed_lines.n = 0; /* it comes from the file */
 	return r;
 }
 
@@ -824,6 +867,8 @@ static int decode_section(struct codec_decoder *d, enum tag tag, struct cursor *
 		return decode_run(d, c, MAX_FRAMES, need_frame, decode_frame, "frames", e);
 	case TAG_NAMES:
 		return decode_each(d, c, e, decode_name);
+	case TAG_LINES:
+		return decode_each(d, c, e, decode_lines);
 	case TAG_NODES:
 		return decode_run(d, c, MAX_NODES, need_node, decode_node, "stacks", e);
 	case TAG_SAMPLES:

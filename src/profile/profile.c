@@ -61,6 +61,8 @@ void profile_free(struct profile *p)
 	vec_deinit(&p->changed_places);
 	vec_deinit(&p->changed_codes);
 	vec_deinit(&p->changed_names);
+	vec_deinit(&p->changed_lines);
+	vec_deinit(&p->lines);
 	hash_index_deinit(&p->task_index);
 	hash_index_deinit(&p->cgroup_index);
 	hash_index_deinit(&p->place_index);
@@ -392,6 +394,7 @@ int profile_is_large(const struct profile *p)
 {
 	size_t bytes = p->tasks.n * sizeof *p->tasks.items +
 		       p->frames.n * sizeof *p->frames.items +
+		       p->lines.n * sizeof *p->lines.items +
 		       p->nodes.n * sizeof *p->nodes.items;
 	bytes += sizeof(uint64_t) * (p->task_index.n_slots + p->frame_index.n_slots +
 				     p->node_index.n_slots);
@@ -408,6 +411,7 @@ void profile_forget(struct profile *p)
 	p->forgotten_nodes += (uint32_t)p->nodes.n - 1;
 	vec_deinit(&p->tasks);
 	vec_deinit(&p->frames);
+	vec_deinit(&p->lines);
 	p->nodes.n = 1;
 	hash_index_deinit(&p->task_index);
 	hash_index_deinit(&p->frame_index);
@@ -439,6 +443,34 @@ int profile_set_name(struct profile *p, uint32_t frame, const char *name, const 
 	if (r == 0)
 		p->frames.items[frame].name = n;
 	return r;
+}
+
+int profile_set_lines(struct profile *p, uint32_t frame, const struct profile_line *lines, size_t n)
+{
+	if (frame >= p->frames.n)
+		return -ENOENT;
+	struct profile_frame *f = &p->frames.items[frame];
+	struct profile_line cut[PROFILE_LINES_MAX];
+	if (n > PROFILE_LINES_MAX) {
+		memcpy(cut, lines, sizeof cut);
+		cut[PROFILE_LINES_MAX - 1] = lines[n - 1];
+		lines = cut;
+		n = PROFILE_LINES_MAX;
+	}
+	if (f->n_lines == n &&
+	    (!n || memcmp(p->lines.items + f->first_line, lines, n * sizeof *lines) == 0))
+		return 0;
+	int r = vec_reserve(&p->lines, p->lines.n + n);
+	if (r == 0)
+		r = vec_push(&p->changed_lines, frame);
+	if (r < 0)
+		return r;
+	f->first_line = (uint32_t)p->lines.n;
+	f->n_lines = (uint32_t)n;
+	if (n)
+		memcpy(p->lines.items + p->lines.n, lines, n * sizeof *lines);
+	p->lines.n += n;
+	return 0;
 }
 
 int profile_set_fact(struct profile *p, const char *key, const char *value)

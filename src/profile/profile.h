@@ -101,9 +101,23 @@ struct profile_name {
 	uint8_t reason;  /* enum mw_reason, if there is no name */
 };
 
+/*
+ * Where in the source a frame is: one for each call that was inlined there, the innermost first, and
+ * one for the function itself.
+ */
+struct profile_line {
+	uint32_t name; /* string: the function that was inlined (mangled); 0: the frame's own function */
+	uint32_t file; /* string: path of the source; 0: not known */
+	uint32_t line; /* 0: not known */
+};
+
+#define PROFILE_LINES_MAX 64 /* of a frame; of more, the innermost ones and the function itself */
+
 struct profile_frame {
 	struct frame at;
 	struct profile_name name;
+	uint32_t first_line; /* in `lines` */
+	uint32_t n_lines;    /* 0: not known */
 	uint64_t self_count; /* samples whose leaf it is, over the whole recording */
 	uint64_t self_value;
 };
@@ -190,6 +204,7 @@ struct profile {
 	VEC(struct profile_place) places;
 	VEC(struct profile_event) events;
 	VEC(struct profile_frame) frames;
+	VEC(struct profile_line) lines; /* of frames; those that were replaced stay */
 	VEC(struct profile_node) nodes;
 	VEC(struct profile_sample) samples;
 	VEC(struct profile_code) codes;
@@ -218,6 +233,7 @@ struct profile {
 	VEC(uint32_t) changed_containers;
 	VEC(uint32_t) changed_places;
 	VEC(uint32_t) changed_names; /* frames */
+	VEC(uint32_t) changed_lines; /* frames */
 	VEC(uint32_t) changed_codes;
 	bool changed_facts;          /* or tallies */
 
@@ -269,6 +285,11 @@ int profile_set_code(struct profile *p, uint32_t number, const struct profile_co
 /* The name of a frame, or the reason. name and module may be NULL. -ENOENT. */
 int profile_set_name(struct profile *p, uint32_t frame, const char *name, const char *module,
 		     uint64_t start, enum mw_reason reason);
+/*
+ * Where a frame is in the source, PROFILE_LINES_MAX lines at most; their texts are strings of this
+ * profile. Nothing happens if they are known already. -ENOENT, -ENOMEM.
+ */
+int profile_set_lines(struct profile *p, uint32_t frame, const struct profile_line *lines, size_t n);
 int profile_set_fact(struct profile *p, const char *key, const char *value);
 int profile_set_fact_number(struct profile *p, const char *key, uint64_t value);
 int profile_set_tally(struct profile *p, enum profile_tally_kind kind, const char *name,

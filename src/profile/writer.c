@@ -272,10 +272,12 @@ static void forget_changes(struct profile_writer *w, const struct codec_mark *wr
 	w->mark.changed_files = w->mark.changed_cgroups = w->mark.changed_names = 0;
 	w->mark.changed_containers = w->mark.changed_places = w->mark.samples = 0;
 	w->mark.changed_codes = 0;
+	w->mark.changed_lines = 0;
 	w->mark.facts = false;
 	w->p->changed_files.n = w->p->changed_cgroups.n = w->p->changed_names.n = 0;
 	w->p->changed_containers.n = w->p->changed_places.n = 0;
 	w->p->changed_codes.n = 0;
+	w->p->changed_lines.n = 0;
 	w->p->changed_facts = false;
 	profile_drop_samples(w->p);
 }
