@@ -388,9 +388,11 @@ static int find_entry(struct first_sight *f, const struct sight_key *key,
 	*ret = hash_index_find(&f->by_key, hash_key(key), has_key, f, key);
 	bool is_new = *ret == HASH_INDEX_NONE;
 	int r = is_new ? add_entry(f, key, ret) : 0;
-	struct entry *entry = r < 0 ? NULL : f->entries.items[*ret];
+	if (r < 0)
+		return r;
+	struct entry *entry = f->entries.items[*ret];
 	/* Whose path it is that is mapped there now is not known before the file is identified. */
-	if (entry && entry->profile_file == NO_FILE)
+	if (entry->profile_file == NO_FILE)
 		r = add_to_profile(f, *ret,
 				   key->id.kind != MW_FILE_ID_NONE
 					   ? ""

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <unistd.h>
 
 /* The recorder's options, and what the command line alone knows. */
 struct arguments {
@@ -101,7 +102,7 @@ static const struct option_spec options[] = {
 	{OPTION_BYTES, 'm', "ring-size", "SIZE", AT(record.ring_size), .min = 64 << 10, .max = 1 << 30,
 	 .unit = 4096,
 	 .help = "Room for samples on their way out of the kernel (8M; a bare number counts pages of 4 KiB). "
-		 "Default: 8M. A larger one loses less where the machine is overloaded."},
+		 "Default: 2M for each CPU, from 4M to 8M. A larger one loses less where the machine is overloaded."},
 
 	{OPTION_PERCENT, 0, "max-overhead", "PERCENT", AT(record.max_overhead),
 	 .help = "Take fewer samples when recording, with what it does in the kernel, costs more than this part "
@@ -126,7 +127,6 @@ static const struct arguments defaults = {
 		.frequency = 0,
 		.max_stack = 1024,
 		.engine = RECORD_ENGINE_AUTO,
-		.ring_size = 8 << 20,
 		.bucket = 100000000,
 		.output = "mapwright.mwp",
 	},
@@ -184,6 +184,13 @@ static void on_progress(void *data, const char *line)
 	progress_show(&l->in->progress, line);
 }
 
+/* It is mapped twice, and so counts twice as memory of ours once it has been filled. */
+static uint64_t default_ring_size(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	return (uint64_t)MAX(2, MIN(cpus, 4)) * 2 << 20;
+}
+
 /* What the table cannot see: options that exclude or need each other. EXIT_DONE or EXIT_MISUSE. */
 static int complete(struct invocation *in, struct arguments *a)
 {
@@ -207,6 +214,8 @@ static int complete(struct invocation *in, struct arguments *a)
 		r->call_graph = RECORD_AUTO;
 	if ((int)r->call_graph == CALL_GRAPH_DWARF)
 		r->call_graph = RECORD_TABLES;
+	if (!r->ring_size)
+		r->ring_size = default_ring_size();
 	while (r->ring_size & (r->ring_size - 1)) /* up to a power of two, like perf */
 		r->ring_size += r->ring_size & -r->ring_size;
 	r->pids = a->pids.items;
