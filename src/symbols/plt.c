@@ -462,16 +462,14 @@ static uint64_t lowest_target(struct plt *plt)
 	return lowest;
 }
 
-/* How much from an address on is nothing but entries: two tables in a row at most, with a gap of one. */
+/* How much from an address on is nothing but entries: of tables in a row, with one entry between at most. */
 static uint64_t length_of_run(const struct plt *plt, const struct code *c)
 {
-	uint64_t end = 0;
-	for (uint64_t at = 0; at < c->size && at - end <= c->stride; at += c->stride) {
-		bool is_entry = plt->elf->machine == EM_AARCH64
-					? decode_arm(plt, c, at) || (at + 4 < c->size && decode_arm(plt, c, at + 4))
-					: decode_x86(plt, c, at) != NULL;
-		if (is_entry)
-			end = at + c->stride;
+	bool is_arm = plt->elf->machine == EM_AARCH64;
+	uint64_t end = 0, step = is_arm ? 4 : c->stride;
+	for (uint64_t at = 0; at < c->size && (at <= end || at - end <= STRIDE); at += step) {
+		if (is_arm ? decode_arm(plt, c, at) != NULL : decode_x86(plt, c, at) != NULL)
+			end = MIN(at + (is_arm ? end_of_arm(c, at) - at : c->stride), c->size);
 	}
 	return end;
 }
@@ -498,11 +496,6 @@ static int read_by_slots(struct plt *plt)
 	struct code code = {data, size, first, STRIDE};
 	if (!data)
 		return 0;
-	if (!is_arm || !(is_bti(u32_at(data)) && size >= 8)) {
-		code.size = length_of_run(plt, &code);
-		return read_code(plt, &code, false);
-	}
-	code.stride = 24;
 	code.size = length_of_run(plt, &code);
 	return read_code(plt, &code, false);
 }
