@@ -79,6 +79,19 @@ static __always_inline void mark_exact(struct walk *w)
 		w->frames[n].kind |= USER_FRAME_EXACT;
 }
 
+/* The stack was made by hand, and begins with this frame: its address is that of a whole function. */
+static __always_inline bool is_bottom(struct walk *w, struct sampled *s, __u32 file, __u64 offset)
+{
+	struct stack_reader reader = {w, s};
+	find_rule(file, offset, w->time, &w->rule);
+	if (w->rule.kind != UNWIND_RULE || !unwind_is_made_up(WALK_MACHINE, &reader, w->registers.ip)) {
+		w->rule.kind = UNWIND_NO_RULE;
+		return false;
+	}
+	mark_exact(w);
+	return true;
+}
+
 /* The frame of the registers, and how it leads on. Returns enum step. */
 static __always_inline int place_frame(struct walk *w, struct sampled *s)
 {
@@ -95,7 +108,9 @@ static __always_inline int place_frame(struct walk *w, struct sampled *s)
 	w->how = WALK_BY_RULE;
 	if (find_rule(area->file, offset, w->time, &w->rule) != TABLE_RULE)
 		return choose_frame_pointer(w, 1) < 0 ? STEP_END : STEP_ON;
-	if (w->rule.kind == UNWIND_SIGNAL)
+	if (w->rule.kind == UNWIND_NO_RULE && !is_exact && is_bottom(w, s, area->file, offset + 1))
+		w->rule.kind = UNWIND_END;
+	if (w->rule.kind == UNWIND_SIGNAL || w->rule.flags & UNWIND_RULE_INTERRUPTED)
 		mark_exact(w);
 	return STEP_ON;
 }

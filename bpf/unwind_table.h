@@ -49,7 +49,9 @@
 #define UNWIND_FROM_DEBUG_FRAME 0x2
 #define UNWIND_FROM_PLT		0x4 /* the code of a procedure linkage table, read as instructions */
 #define UNWIND_FROM_SIGRETURN	0x8 /* the code of a signal handler's return, found by its bytes */
-#define UNWIND_FROM_GO		0x10 /* Go's table of functions */
+#define UNWIND_FROM_ENTRY	0x10 /* the code that the kernel starts */
+#define UNWIND_FROM_FRAMES	0x20 /* code that keeps frame pointers, known by its functions' beginnings */
+#define UNWIND_FROM_GO		0x40 /* Go's table of functions */
 
 /* ELF's numbers; <elf.h> is not for BPF programs. */
 #define UNWIND_MACHINE_X86_64	62

@@ -3,6 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "unwind/entry.h"
+#include "unwind/framed.h"
 #include "unwind/plt.h"
 #include "unwind/rule.h"
 #include "unwind/sigreturn.h"
@@ -159,20 +161,33 @@ static struct frame_section *next_section(struct unwind_build *build)
 	return &build->sections[build->n_sections];
 }
 
-/* Memory that the file's code is read into piece by piece; the ranges that are found in it. */
+static int find_plt(const struct unwind_build *build, plain_list *ret)
+{
+	return plt_find(build->elf, ret);
+}
+
+/* What is found by looking at the code itself, in what is free when its turn comes. */
 static int add_code(struct unwind_build *build, struct mw_error *e)
 {
-	plain_list plt = {}, sigreturn = {};
-	int r = plt_find(build->elf, &plt);
-	if (r == 0)
-		r = add_plain(build, &plt, UNWIND_FROM_PLT);
-	if (r == 0)
-		r = sigreturn_find(build, &sigreturn);
-	if (r == 0)
-		r = add_plain(build, &sigreturn, UNWIND_FROM_SIGRETURN);
-	vec_deinit(&plt);
-	vec_deinit(&sigreturn);
-	return r < 0 ? error_errno(e, r, "cannot look through the code") : 0;
+	static const struct {
+		int (*find)(const struct unwind_build *build, plain_list *ret);
+		uint32_t from;
+	} finders[] = {
+		{find_plt, UNWIND_FROM_PLT},
+		{sigreturn_find, UNWIND_FROM_SIGRETURN},
+		{entry_find, UNWIND_FROM_ENTRY},
+		{framed_find, UNWIND_FROM_FRAMES},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(finders); i++) {
+		plain_list ranges = {};
+		int r = finders[i].find(build, &ranges);
+		if (r == 0)
+			r = add_plain(build, &ranges, finders[i].from);
+		vec_deinit(&ranges);
+		if (r < 0)
+			return error_errno(e, r, "cannot look through the code");
+	}
+	return 0;
 }
 
 int unwind_build_add_file(struct unwind_build *build, struct mw_error *e)

@@ -170,6 +170,9 @@ uint64_t unwind_image_check(const void *data, size_t size)
 
 int unwind_image_finish(struct unwind_image *image, struct buffer *ret)
 {
+	int r = image->end ? push_row(image, image->end, 0) : 0;
+	if (r < 0)
+		return r;
 	plan(image);
 	struct unwind_header *h = &image->header;
 	size_t size = (size_t)h->n_blocks * UNWIND_BLOCK_SIZE;

@@ -30,7 +30,7 @@ int unwind_image_init(struct unwind_image *image, uint16_t machine);
  */
 int unwind_image_add(struct unwind_image *image, uint64_t begin, uint64_t end,
 		     const struct unwind_rule *rule);
-/* The whole image; ret is empty before. Nothing can be added afterwards. 0 or -ENOMEM. */
+/* The whole image; ret is empty before. Nothing can be added afterwards. 0, -EFBIG, -ENOMEM. */
 int unwind_image_finish(struct unwind_image *image, struct buffer *ret);
 /* The check sum of an image of whole blocks: of all that follows the member `check`. */
 uint64_t unwind_image_check(const void *data, size_t size);
