@@ -649,7 +649,7 @@ static int decode_frame(struct codec_decoder *d, struct cursor *c, uint32_t numb
 {
 	struct profile_frame frame = {};
 	frame.at.kind = cursor_u8(c);
-	frame.at.flags = cursor_u8(c);
+	frame.at.flags = cursor_u8(c) & (uint8_t)~FRAME_INLINED;
 	frame.at.reason = cursor_u8(c);
 	int r = decode_number(c, MAX_SMALL_ENTRIES, &frame.at.file, e, "files");
 	frame.at.address = cursor_uleb(c);
