@@ -72,12 +72,8 @@ static int open_debug_information(struct job *job, const int *debug_fds, size_t 
 static int open_supplement(struct job *job, int fd)
 {
 	struct elf_alt_link link;
-	struct elf_identity identity;
 	if (fd < 0 || !elf_read_alt_link(job->with_lines, &link) ||
-	    elf_open(&job->other, fd, NULL) < 0)
-		return 0;
-	if (elf_identify(&job->other, &identity, NULL) < 0 ||
-	    !mw_file_id_equal(&identity.id, &link.id))
+	    elf_open(&job->other, fd, NULL) < 0 || !elf_is_linked(&job->other, &link))
 		return 0;
 	int r = dwarf_file_open(&job->supplement, &job->other, NULL);
 	job->has_supplement = r == 0;
