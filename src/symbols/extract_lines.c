@@ -186,6 +186,12 @@ int extract_lines(int elf_fd, const int *debug_fds, size_t n_debug_fds, int alt_
 		};
 		r = lines_build(&input, out_fd, &job.out, e);
 	}
+	/* A section that could not be read is why there is nothing, or why units make no sense. */
+	if ((r == -ENODATA || r == -EBADMSG) && job.file.damage.code) {
+		r = job.file.damage.code;
+		if (e)
+			*e = job.file.damage;
+	}
 	if (r == 0)
 		r = write_splits(&job, out_fd, e);
 	if (r == 0)

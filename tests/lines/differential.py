@@ -185,9 +185,27 @@ def symbolizer(program, addresses):
     return answers
 
 
+def addr2line(program, address):
+    run = subprocess.run(["addr2line", "-fi", "-e", program, "%#x" % address], capture_output=True, text=True, errors="replace")
+    rows, frames = run.stdout.splitlines(), []
+    for i in range(0, len(rows) - 1, 2):
+        path, line = rows[i + 1].split(" (discriminator")[0].rsplit(":", 1)
+        frames.append((rows[i], path, int(line) if line.isdigit() else 0))
+    return frames
+
+
+def judge_silent(program, ours, address):
+    """Where llvm-symbolizer has no answer, binutils may have one."""
+    theirs = plain(addr2line(program, address))
+    ours = plain(ours)
+    # Of the innermost, and of the outermost, it may show the symbol instead.
+    same = [f[1:] for f in ours] == [f[1:] for f in theirs] and ours[1:-1] == theirs[1:-1]
+    return "silent" if same else "only-ours"
+
+
 def without_symbols(program, directory):
     bare = directory + "/bare"
-    subprocess.run(["objcopy", "--only-keep-debug", program, bare], check=True)
+    subprocess.run(["llvm-objcopy", "--only-keep-debug", program, bare], check=True)
     subprocess.run(["llvm-objcopy", "-R", ".symtab", "-R", ".strtab", bare], check=True)
     return bare
 
@@ -204,23 +222,24 @@ def classify(ours, theirs, named):
         theirs = theirs[:-1] + [(named[-1][0],) + theirs[-1][1:]]
     if ours == theirs or (not ours and theirs == [("", "", 0)]):
         return None
-    if len(theirs) == 1 and theirs[0][1:] == ("", 0):
-        return "not-in-aranges" if len(ours) == 1 and ours[0][2] else "symbol-name"
     if not ours:
         return "not-ours"
     if [f[1:] for f in ours] == [f[1:] for f in theirs]:
         if ours[:-1] == theirs[:-1] and theirs[-1][0] == named[-1][0]:
-            return "symbol-name"
+            return "other-symbol"
         return "name"
+    if len(theirs) == 1 and theirs[0][1:] == ("", 0):
+        return "silent"
     if len(ours) != len(theirs):
         return "chain"
     if [(f[0], f[2]) for f in ours] == [(f[0], f[2]) for f in theirs]:
-        return "path"
+        doubled = all(t[1] == o[1] or (o[1] and t[1].endswith(o[1]) and o[1].startswith(t[1][: -len(o[1])])) for o, t in zip(ours, theirs))
+        return "doubled-directory" if doubled else "path"
     return "line"
 
 
 # Classes where llvm-symbolizer is known to say less, or otherwise.
-EXPLAINED = {"symbol-name", "not-in-aranges"}
+EXPLAINED = {"other-symbol", "silent", "doubled-directory"}
 
 
 def main():
@@ -235,6 +254,9 @@ def main():
     for address, reference, named in zip(addresses, theirs, symbols):
         ours = gsym.find(address)
         kind = classify(ours, reference, named)
+        # Each costs a run of addr2line, so a sample is enough.
+        if kind == "silent" and classes[kind] < 50:
+            kind = judge_silent(program, ours, address)
         if kind:
             classes[kind] += 1
             examples.setdefault(kind, (address, ours, reference, named))
