@@ -334,3 +334,16 @@ bool elf_identity_is_valid(const struct elf_identity *identity)
 	       memchr(identity->debug_link.name, '\0', sizeof identity->debug_link.name) &&
 	       !strchr(identity->debug_link.name, '/');
 }
+
+/* A debug file is what a stripped file's packager says it is, unless both say who they are. */
+bool elf_debug_file_belongs(struct elf *debug, const struct elf_identity *identity)
+{
+	struct elf_identity other;
+	uint32_t crc;
+	if (elf_identify(debug, &other, NULL) < 0)
+		return false;
+	if (other.id.kind == MW_FILE_ID_GNU && identity->id.kind == MW_FILE_ID_GNU)
+		return mw_file_id_equal(&other.id, &identity->id);
+	return identity->debug_link.name[0] && source_crc32(&debug->source, &crc) == 0 &&
+	       crc == identity->debug_link.crc;
+}

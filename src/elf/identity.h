@@ -68,6 +68,11 @@ int elf_identify_content(const struct source *source, struct elf_identity *ident
  * HTLHASH the content.
  */
 struct mw_file_id elf_store_id(const struct mw_file_id *id, const uint8_t content[ELF_CONTENT_SIZE]);
+/*
+ * Whether a file is the separate debug file of the one identified: its build ID is the same, or, if one
+ * of the two has none, its checksum is that of the debug link. Reads all of it for the latter.
+ */
+bool elf_debug_file_belongs(struct elf *debug, const struct elf_identity *identity);
 /* The HTLHASH id of any bytes. */
 int source_htlhash(const struct source *source, struct mw_file_id *ret);
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "symbols/debug_file.h"
+#include "symbols/plt.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -67,6 +68,8 @@ static int build(struct job *job, int elf_fd, const int *debug_fds, size_t n_deb
 		r = elf_identify(&job->elf, &identity, e);
 	if (r == 0)
 		r = debug_file_symbols(&job->list, &job->elf, debug_fds, n_debug_fds, &identity, e);
+	if (r == 0)
+		r = plt_add(&job->list, &job->elf);
 	if (r == 0)
 		r = symbol_list_choose(&job->list, &job->functions, e);
 	if (r == 0)

@@ -16,7 +16,7 @@ static void must(bool ok)
 
 struct elf_builder elf_builder_init(void)
 {
-	struct elf_builder b = {.type = ET_DYN, .machine = EM_X86_64};
+	struct elf_builder b = {.type = ET_DYN, .machine = EM_X86_64, .entry = 0x1000};
 	elf_builder_section(&b, (struct builder_section){.name = "", .type = SHT_NULL});
 	return b;
 }
@@ -178,7 +178,7 @@ static void put_header(const struct elf_builder *b, struct buffer *out, uint32_t
 	elf_builder_u16(b, out, b->type);
 	elf_builder_u16(b, out, b->machine);
 	elf_builder_u32(b, out, EV_CURRENT);
-	elf_builder_word(b, out, 0x1000);
+	elf_builder_word(b, out, b->entry);
 	elf_builder_word(b, out, b->segments.n ? b->program_headers_at : 0);
 	elf_builder_word(b, out, sections ? b->section_headers_at : 0);
 	elf_builder_u32(b, out, b->flags);

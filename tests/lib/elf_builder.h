@@ -60,6 +60,7 @@ struct elf_builder {
 	uint16_t type;
 	uint16_t machine;
 	uint32_t flags;
+	uint64_t entry; /* 0x1000 */
 	bool no_section_headers;
 	bool extended_numbering; /* counts in section 0, as files with very many have them */
 	VEC(struct builder_section) sections;
