@@ -8,7 +8,7 @@ cd "$(dirname "$0")" || exit 2
 MAPWRIGHT=$(realpath -e "${MAPWRIGHT:-../../build/src/cli/mapwright}") || exit 2
 export MAPWRIGHT
 [ $# -gt 0 ] || set -- report ends faults places life identity code copies elf accounting kill mounts hostile \
-	containers slow old_kernel endurance
+	containers unwind_truth slow old_kernel endurance
 
 if [ "$(id -u)" -ne 0 ]; then
 	for family in "$@"; do echo "skip $family needs root"; done
