@@ -6,8 +6,8 @@
 . "$(dirname "$0")/lib.sh"
 
 truth=$(dirname "$mapwright")/../../tests/unwind/unwind_truth
-stops=12
-[ -z "${CHECK_LONG:-}" ] || stops=92
+stops=${TRUTH_STOPS:-30}
+[ -z "${CHECK_LONG:-}" ] || stops=200
 source_file=$tests/../../src/profile/codec.c
 flags="-D_GNU_SOURCE -I$tests/../../src -I$tests/../../include -I$tests/../.. -c -o /dev/null"
 
@@ -17,6 +17,7 @@ agree() {
 	[ -x "$truth" ] || skip "built without libdw"
 	need "$1"
 	timeout 120 "$truth" "$stops" "${seed:-1}" "${interval:-3000}" -- "$@" | tee truth.log
+	[ -z "${TRUTH_LOG:-}" ] || { echo "== ${FUNCNAME[*]}"; cat truth.log; } >>"$TRUTH_LOG"
 	line=$(tail -n 1 truth.log)
 	[[ $line =~ ^([0-9]+)\ stops,\ ([0-9]+)\ same ]] || fail "no stops"
 	echo "${BASH_REMATCH[1]} ${BASH_REMATCH[2]}" >>"$work/truth-counts"
