@@ -48,11 +48,16 @@ struct {
 
 __u64 next_ticket = 1;
 
-static __always_inline void count(__u32 which)
+static __always_inline void count_many(__u32 which, __u64 many)
 {
 	__u64 *n = bpf_map_lookup_elem(&counters, &which);
 	if (n)
-		__sync_fetch_and_add(n, 1);
+		__sync_fetch_and_add(n, many);
+}
+
+static __always_inline void count(__u32 which)
+{
+	count_many(which, 1);
 }
 
 /* Bytes that a stack may take. */

@@ -33,6 +33,7 @@ struct stack {
 	struct bpf_stack_build_id ids[MAX_FRAMES];
 	struct code_line line;
 	struct user_record record;
+	struct user_frame frames[MAX_FRAMES + 1];
 };
 
 struct {
@@ -98,7 +99,7 @@ static __always_inline bool is_whole_id(const struct bpf_stack_build_id *id)
 static __always_inline void convert(struct stack *s, __u32 i, struct sample_record *sample)
 {
 	struct bpf_stack_build_id *from = &s->ids[i];
-	struct user_frame *frame = &s->record.frames[i];
+	struct user_frame *frame = &s->frames[i];
 	frame->check = 0;
 	if (!is_whole_id(from)) {
 		frame->value = s->addresses[i];
@@ -115,18 +116,18 @@ static __always_inline void convert(struct stack *s, __u32 i, struct sample_reco
 	frame->reason = frame->file == FILE_NONE ? REASON_EVICTED : 0;
 }
 
-static __always_inline void add_reason_frame(struct user_record *r, __u32 n, __u8 reason)
+static __always_inline void add_reason_frame(struct stack *s, __u32 n, __u8 reason)
 {
 	/* By a mask: verifiers before 6.4 follow ways that are none, on which a comparison says
 	 * nothing. MAX_FRAMES is one less than a power of two. */
 	barrier_var(n);
 	n &= MAX_FRAMES;
-	r->frames[n].value = 0;
-	r->frames[n].file = FILE_NONE;
-	r->frames[n].kind = USER_FRAME_RAW;
-	r->frames[n].reason = reason;
-	r->frames[n].check = 0;
-	r->n_frames = n + 1;
+	s->frames[n].value = 0;
+	s->frames[n].file = FILE_NONE;
+	s->frames[n].kind = USER_FRAME_RAW;
+	s->frames[n].reason = reason;
+	s->frames[n].check = 0;
+	s->record.n_frames = n + 1;
 }
 
 static __always_inline void write_user_part(struct stack *s, struct sample_record *sample, __u32 n)
@@ -134,13 +135,13 @@ static __always_inline void write_user_part(struct stack *s, struct sample_recor
 	struct user_record *r = &s->record;
 	r->n_frames = n;
 	if (!n)
-		add_reason_frame(r, 0, REASON_NO_USER_STACK);
+		add_reason_frame(s, 0, REASON_NO_USER_STACK);
 	else if (n >= settings.max_frames && settings.callers)
-		add_reason_frame(r, n, REASON_CUT_DEPTH);
+		add_reason_frame(s, n, REASON_CUT_DEPTH);
 	n = r->n_frames;
 	if (n > MAX_FRAMES + 1)
 		n = MAX_FRAMES + 1;
-	__u64 size = bounded(sizeof *r - sizeof r->frames + n * sizeof r->frames[0], sizeof *r);
+	__u64 size = bounded(sizeof *r + n * sizeof s->frames[0], sizeof *r + sizeof s->frames);
 	r->header.type = RECORD_USER;
 	r->header.size = size;
 	r->ticket = sample->ticket;

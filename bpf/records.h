@@ -13,7 +13,15 @@
 
 #include <linux/types.h>
 
-#define MAX_FRAMES 127 /* kernel.perf_event_max_stack as it comes */
+#define MAX_FRAMES	127  /* kernel.perf_event_max_stack as it comes */
+#define USER_FRAMES_MAX 1024 /* of a user part that is walked by tables */
+
+/* How callers are found in user space. */
+enum walk_by {
+	WALK_FRAME_POINTERS = 0,
+	WALK_TABLES,
+	WALK_AUTO, /* by tables; by frame pointers where there is none */
+};
 
 /* What user space decides before loading. */
 #define CGROUPS_MAX 8
@@ -23,7 +31,10 @@ struct settings {
 	__u8 count_idle; /* idle CPUs give samples too */
 	__u8 callers;    /* whole stacks, not only leaves */
 	__u8 n_cgroups;  /* of those below */
-	__u32 max_frames; /* of each part of a stack, at most MAX_FRAMES */
+	__u32 max_frames; /* of the kernel part of a stack, at most MAX_FRAMES */
+	__u32 max_user_frames; /* at most USER_FRAMES_MAX; by frame pointers, MAX_FRAMES */
+	__u32 walk_by;    /* enum walk_by; deferred engine */
+	__u32 n_walks;    /* deferred engine: user parts that can be walked at once */
 	__u64 cgroups[CGROUPS_MAX]; /* ids: tasks in these, and below them, are targets too */
 };
 
@@ -32,6 +43,7 @@ enum record_type {
 	RECORD_USER,
 	RECORD_FILE,     /* deferred engine */
 	RECORD_BUILD_ID, /* immediate engine: the same for its way of knowing files */
+	RECORD_TABLE,    /* a file's unwinding table is wanted */
 };
 
 struct record_header {
@@ -68,6 +80,11 @@ enum user_frame_kind {
 	USER_FRAME_RAW = 2,  /* value is any other address */
 };
 
+/* Or'ed to the kind. */
+#define USER_FRAME_EXACT   0x80 /* the address is that of the next instruction, not where a call returns to */
+#define USER_FRAME_GUESSED 0x40 /* found by frame pointers where there was no table */
+#define USER_FRAME_KINDS   0x0f
+
 struct user_frame {
 	__u64 value;
 	__u32 file; /* of code without a file, and of addresses that are not decided: code_check() */
@@ -76,12 +93,19 @@ struct user_frame {
 	__u16 check; /* of a file that is only memory: code_check_short() */
 };
 
+/* Its frames follow it, leaf first. */
 struct user_record {
 	struct record_header header;
 	__u64 ticket;
-	__u32 n_frames;
+	__u32 n_frames; /* at most USER_FRAMES_MAX + 1 */
 	__u32 delay_us; /* from the (first) sample to this record */
-	struct user_frame frames[MAX_FRAMES + 1];
+};
+
+/* Written once for a file number, until its table is there or is known not to exist. */
+struct table_record {
+	struct record_header header;
+	__u32 number;
+	__u32 unused;
 };
 
 /* The same fields as struct inode_key in src/base/frame.h. */
@@ -140,6 +164,12 @@ struct build_id_record {
 	__u32 unused2;
 };
 
+/* In the first block of a table in the kernel, behind all that a header needs: when it was last used. */
+struct table_use {
+	__u64 time; /* CLOCK_MONOTONIC, ns */
+};
+#define TABLE_USE_AT 504
+
 /* File numbers that the kernel side does not give away. */
 #define FILE_NONE  0
 #define FILE_VDSO  1
@@ -162,6 +192,11 @@ enum counter {
 	COUNT_FOUND,          /* addresses looked up in an address space */
 	COUNT_BUSY,           /* ... that found it locked at each try */
 	COUNT_TARGETS_FULL,   /* children of targets that are not watched: table full */
+	COUNT_WALKS_FULL,     /* user parts without callers: too many were walked at once */
+	COUNT_WALKS,          /* user parts walked by tables */
+	COUNT_FRAMES,         /* ... their frames */
+	COUNT_FAULTS,         /* ... words of the stack that had to be brought into memory */
+	COUNT_MOVED,          /* ... of tasks that had run on since the sample */
 	N_COUNTERS
 };
 

@@ -242,6 +242,28 @@ UNWIND_INLINE int unwind_step_frame_pointer(__u16 machine, UNWIND_CONTEXT *conte
 	return UNWIND_ON;
 }
 
+/* Whether the last of these eight bytes of code are a call. */
+UNWIND_INLINE int unwind_ends_in_call(__u16 machine, __u64 code)
+{
+	if (machine == UNWIND_MACHINE_AARCH64) {
+		__u32 last = code >> 32;
+		return last >> 26 == 0x25 || (last & 0xfffffc1f) == 0xd63f0000;
+	}
+	__u32 near = code >> 24 & 0xff, indirect = code >> 48 & 0xf8ff;
+	return near == 0xe8 || indirect == 0xd0ff || (code >> 16 & 0xffff) == 0x15ff ||
+	       (code >> 40 & 0xf8ff) == 0x50ff;
+}
+
+/*
+ * For a return address before which the table has no rule, but at which a function begins: nobody
+ * called from there. Who made the stack has put it there (makecontext), and nothing is above it.
+ */
+UNWIND_INLINE int unwind_is_made_up(__u16 machine, UNWIND_CONTEXT *context, __u64 ip)
+{
+	__u64 code = 0;
+	return unwind_read(context, ip - 8, &code) == 0 && !unwind_ends_in_call(machine, code);
+}
+
 /*
  * From a frame to its caller. value[] of the stack pointer must be known and not `saved`, and stays so.
  * The machine is a constant where one is walked only: what belongs to the other is then left out.

@@ -150,6 +150,18 @@ _Static_assert(sizeof(struct unwind_row_block) == UNWIND_BLOCK_SIZE, "rows fill 
 _Static_assert(sizeof(struct unwind_index_block) == UNWIND_BLOCK_SIZE, "keys fill a block");
 _Static_assert(sizeof(struct unwind_rule_block) == UNWIND_BLOCK_SIZE, "rules fill a block");
 
+/*
+ * step if the key is not above offset, else 0: without a branch, since the verifier follows each way of
+ * each comparison, and all of them through all of the next ones.
+ */
+static inline __attribute__((always_inline)) __u32 unwind_search_step(__u32 key, __u32 offset,
+								      __u32 step)
+{
+	__u64 is_above = ((__u64)offset - key) >> 63;
+	__asm__ volatile("" : "+r"(is_above));
+	return step & ((__u32)is_above - 1);
+}
+
 /* Which of the keys is the last that is not above offset; 0 if all are above. */
 static inline __attribute__((always_inline)) __u32
 unwind_search_index(const struct unwind_index_block *block, __u32 offset)
@@ -157,8 +169,8 @@ unwind_search_index(const struct unwind_index_block *block, __u32 offset)
 	__u32 at = 0;
 #pragma GCC unroll 8
 	for (__u32 step = UNWIND_KEYS_PER_BLOCK / 2; step; step /= 2) {
-		if (block->keys[(at + step) & (UNWIND_KEYS_PER_BLOCK - 1)] <= offset)
-			at += step;
+		at += unwind_search_step(block->keys[(at + step) & (UNWIND_KEYS_PER_BLOCK - 1)], offset,
+					 step);
 	}
 	return at & (UNWIND_KEYS_PER_BLOCK - 1);
 }
@@ -169,8 +181,8 @@ unwind_search_rows(const struct unwind_row_block *block, __u32 offset)
 	__u32 at = 0;
 #pragma GCC unroll 8
 	for (__u32 step = UNWIND_ROWS_PER_BLOCK / 2; step; step /= 2) {
-		if (block->rows[(at + step) & (UNWIND_ROWS_PER_BLOCK - 1)].offset <= offset)
-			at += step;
+		at += unwind_search_step(block->rows[(at + step) & (UNWIND_ROWS_PER_BLOCK - 1)].offset,
+					 offset, step);
 	}
 	return at & (UNWIND_ROWS_PER_BLOCK - 1);
 }

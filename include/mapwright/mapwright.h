@@ -146,6 +146,83 @@ MW_PUBLIC int mw_symbols_find(const struct mw_symbols *symbols, uint64_t address
  */
 MW_PUBLIC int mw_demangle(const char *name, char *buf, size_t size);
 
+/* ---- names, lines and inlined calls from the store ------------------------------------------- */
+
+/**
+ * Answers for (file id, file offset) from a store: what `mapwright record`, `resolve` and `store add`
+ * put there. Safe for any number of threads at once. Memory for what was decoded is bounded, no
+ * descriptor is kept per file, and nothing is allocated for a look-up.
+ */
+struct mw_resolver;
+
+struct mw_resolver_options {
+	size_t size;           /* sizeof(struct mw_resolver_options) */
+	const char *store;     /* directory; NULL: the caller's own, as of the command line */
+	size_t cache_bytes;    /* for decoded functions; 0: 4 MiB */
+};
+
+/**
+ * A function at an address, or a call that was inlined there. Strings are valid until the resolver is
+ * closed.
+ */
+struct mw_location {
+	const char *name;      /* as the file has it, mangled; NULL: `reason` says why */
+	const char *directory; /* of the source file; NULL: unknown, "" if `file` is all there is */
+	const char *file;      /* the source file's name; NULL: unknown */
+	uint64_t address;      /* where the function starts, as the ELF file counts (not if inlined) */
+	uint64_t start;        /* the same as an offset in the file */
+	uint32_t line;         /* in the source; 0: unknown */
+	uint16_t reason;       /* enum mw_reason */
+	uint8_t is_inlined;    /* 1: inlined into the next one */
+	uint8_t unused;
+};
+
+/**
+ * Opens a store for reading; it is not changed, and need not be writable. options may be NULL.
+ * -ENOENT: there is none.
+ */
+MW_PUBLIC int mw_resolver_open(const struct mw_resolver_options *options, struct mw_resolver **ret,
+			       struct mw_error *error);
+MW_PUBLIC void mw_resolver_close(struct mw_resolver *resolver);
+/**
+ * The function at an offset of a file, and the calls that were inlined there, the innermost first; the
+ * last one is the function. For the address of a caller give the byte before it. Returns how many
+ * there are, of which the first `max` are in ret; 0: there is no name, and ret[0].reason says why
+ * (max is at least 1).
+ */
+MW_PUBLIC size_t mw_resolver_find(struct mw_resolver *resolver, const struct mw_file_id *id,
+				  uint64_t offset, struct mw_location *ret, size_t max);
+/**
+ * Functions only, for n offsets of one file; fastest if they are ascending. ret[i] is the answer for
+ * offsets[i]. Returns how many have a name.
+ */
+MW_PUBLIC size_t mw_resolver_find_names(struct mw_resolver *resolver, const struct mw_file_id *id,
+					const uint64_t *offsets, size_t n, struct mw_location *ret);
+
+/** One frame of a stack from the kernel. */
+struct mw_stack_frame {
+	struct mw_file_id id;        /* as in the store; as given if the store does not know it */
+	uint64_t offset;             /* of the file; of an entry that is only an address: the address */
+	uint32_t entry;              /* which of the entries it is from */
+	uint32_t unused;
+	struct mw_location location; /* name or reason */
+};
+
+struct bpf_stack_build_id; /* of <linux/bpf.h> */
+
+/**
+ * The frames of a stack as a BPF program gets it with BPF_F_USER_BUILD_ID, or a stack map with
+ * BPF_F_STACK_BUILD_ID: up to n entries, the leaf first, ended by BPF_STACK_BUILD_ID_EMPTY. Each entry
+ * gives one frame and one more for each inlined call. Entries behind the first are taken as addresses
+ * of callers. The kernel fills short build IDs with zeros: they are completed if exactly one file in
+ * the store fits. An entry without a build ID (BPF_STACK_BUILD_ID_IP) has the reason `not-cached`; an
+ * offset that is not code, since nothing was mapped at that address, has `ghost`. Returns how many
+ * frames there are, of which the first `max` are in ret.
+ */
+MW_PUBLIC size_t mw_resolver_find_stack(struct mw_resolver *resolver,
+					const struct bpf_stack_build_id *stack, size_t n,
+					struct mw_stack_frame *ret, size_t max);
+
 #ifdef __cplusplus
 }
 #endif

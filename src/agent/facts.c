@@ -90,8 +90,22 @@ void facts_of_end(struct profile *p, const struct sampler_counts *c, uint64_t du
 		{PROFILE_COUNTER, "user-stack-pending-at-end", c->user_pending},
 		{PROFILE_COUNTER, "file-table-full", c->files_full},
 		{PROFILE_COUNTER, "children-not-watched-table-full", c->targets_full},
+		{PROFILE_COUNTER, "processor-came-unwatched-ms", c->cpu_unwatched_ns / 1000000},
 		{PROFILE_COUNTER, "address-lookups", c->lookups},
 		{PROFILE_COUNTER, "address-lookups-locked-out", c->lookups_busy},
+		{PROFILE_COUNTER, "walks-no-room", c->walks_full},
+		{PROFILE_COUNTER, "walks", c->walks},
+		{PROFILE_COUNTER, "walk-frames", c->walk_frames},
+		{PROFILE_COUNTER, "walk-page-faults", c->walk_faults},
+		{PROFILE_COUNTER, "walk-after-task-moved", c->walks_moved},
+		{PROFILE_COUNTER, "unwinding-tables-loaded", c->tables.loaded},
+		{PROFILE_COUNTER, "unwinding-tables-shared", c->tables.shared},
+		{PROFILE_COUNTER, "unwinding-tables-absent", c->tables.absent},
+		{PROFILE_COUNTER, "unwinding-tables-evicted", c->tables.evicted},
+		{PROFILE_COUNTER, "unwinding-tables-refused", c->tables.refused},
+		{PROFILE_COUNTER, "unwinding-tables-damaged", c->tables.damaged},
+		{PROFILE_COUNTER, "unwinding-tables-max-bytes", c->tables.bytes_max},
+		{PROFILE_COUNTER, "unwinding-tables-slowest-load-us", c->tables.load_max_ns / 1000},
 	};
 	set_tallies(p, counts, ARRAY_SIZE(counts));
 }
@@ -104,6 +118,7 @@ void facts_of_files(struct profile *p, const struct first_sight_counts *c)
 		{PROFILE_COUNTER, "files-identified", c->identified},
 		{PROFILE_COUNTER, "files-not-opened", c->not_opened},
 		{PROFILE_COUNTER, "symbol-tables-made", c->extracted},
+		{PROFILE_COUNTER, "unwinding-tables-made", c->tables},
 		{PROFILE_COUNTER, "parsers-failed", c->failed},
 	};
 	set_tallies(p, counts, ARRAY_SIZE(counts));
@@ -139,6 +154,22 @@ void facts_of_inferred(struct profile *p, const struct inferred_counts *c)
 		{PROFILE_COUNTER, "code-blocks-equal", c->equal},
 		{PROFILE_COUNTER, "code-rewritten", c->rewritten},
 		{PROFILE_COUNTER, "code-blocks-forgotten", c->resets},
+	};
+	set_tallies(p, counts, ARRAY_SIZE(counts));
+}
+
+void facts_of_code_names(struct profile *p, const struct code_names_counts *c)
+{
+	const struct named_count counts[] = {
+		{PROFILE_COUNTER, "perf-maps", c->maps},
+		{PROFILE_COUNTER, "perf-map-readings", c->readings},
+		{PROFILE_COUNTER, "perf-map-entries", c->entries},
+		{PROFILE_COUNTER, "perf-map-lines-broken", c->broken},
+		{PROFILE_COUNTER, "perf-maps-rewritten", c->rewritten},
+		{PROFILE_COUNTER, "perf-maps-too-large", c->full},
+		{PROFILE_COUNTER, "perf-maps-failed", c->failed},
+		{PROFILE_COUNTER, "perf-map-frames-raced", c->raced},
+		{PROFILE_COUNTER, "perf-map-processes-forgotten", c->forgotten},
 	};
 	set_tallies(p, counts, ARRAY_SIZE(counts));
 }

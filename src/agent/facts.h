@@ -4,6 +4,7 @@
 #define AGENT_FACTS_H
 
 #include "agent/first_sight.h"
+#include "agent/code_names.h"
 #include "agent/inferred.h"
 #include "agent/places.h"
 #include "capture/sampler.h"
@@ -25,6 +26,7 @@ uint64_t facts_cpu_time(const struct proc *proc, uint32_t server);
 void facts_of_places(struct profile *p, const struct places_counts *counts, uint64_t other,
 		     uint64_t lost);
 void facts_of_inferred(struct profile *p, const struct inferred_counts *counts);
+void facts_of_code_names(struct profile *p, const struct code_names_counts *counts);
 /* Our own cost and that of our children, without the command that was recorded. */
 void facts_of_cost(struct profile *p, const struct rusage *command, uint64_t bytes_written);
 

@@ -125,6 +125,7 @@ void entry_finish(struct first_sight *f, struct entry *entry, enum mw_reason rea
 {
 	entry->reason = reason;
 	entry_tell_profile(f, entry, reason);
+	entry_give_up_table(f, entry);
 	release(f, entry);
 	entry->state = reason == MW_REASON_NONE ? STATE_DONE : STATE_FAILED;
 	f->unfinished--;
@@ -244,7 +245,9 @@ static int set_number(number_list *list, uint32_t number, uint32_t value)
 /* The sampler's number stands for this entry's file from now on. */
 static int set_profile_number(struct first_sight *f, uint32_t sampler_number, uint32_t number)
 {
-	return set_number(&f->by_number, sampler_number, f->entries.items[number]->profile_file);
+	struct entry *entry = f->entries.items[number];
+	entry_set_sampler_number(f, entry, sampler_number);
+	return set_number(&f->by_number, sampler_number, entry->profile_file);
 }
 
 static uint64_t hash_key(const struct sight_key *key)
@@ -336,6 +339,7 @@ static int find_entry(struct first_sight *f, const struct sight_key *key,
 	/* It failed before; this task may help. */
 	f->unfinished++;
 	entry->reason = MW_REASON_NONE;
+	entry->table = TABLE_UNDECIDED;
 	entry_tell_profile(f, entry, MW_REASON_NONE);
 	return 1;
 }
@@ -476,6 +480,15 @@ int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
 	return is_asked;
 }
 
+bool first_sight_has_key(const struct first_sight *f, uint32_t profile_file,
+			 const struct inode_key *key)
+{
+	if (profile_file >= f->by_file.n || f->by_file.items[profile_file] == NO_ENTRY)
+		return false;
+	const struct sight_key *own = &f->entries.items[f->by_file.items[profile_file]]->key;
+	return own->id.kind == MW_FILE_ID_NONE && memcmp(&own->inode, key, sizeof *key) == 0;
+}
+
 /* 1: the file is new and now pinned, 0: it is known or there is no room, or -ENOMEM. Takes fd. */
 static int pin_executed(struct first_sight *f, int fd, uint32_t *ret)
 {
@@ -498,7 +511,7 @@ static int pin_executed(struct first_sight *f, int fd, uint32_t *ret)
 	return 0;
 }
 
-int first_sight_add_executed(struct first_sight *f, int fd)
+int first_sight_add_executed(struct first_sight *f, int fd, uint32_t pid)
 {
 	uint32_t number;
 	int r = pin_executed(f, fd, &number);
@@ -506,6 +519,7 @@ int first_sight_add_executed(struct first_sight *f, int fd)
 		return r;
 	f->counts.executed++;
 	f->entries.items[number]->was_executed = true;
+	f->entries.items[number]->request.pid = f->entries.items[number]->request.tid = pid;
 	f->executed[f->n_executed++ % EXECUTED_MAX] = number;
 	return entry_put_off(f, number, STATE_OPEN);
 }

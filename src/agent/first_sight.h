@@ -45,6 +45,11 @@ struct first_sight_options {
 	struct roots *roots;
 	const struct log *log;
 	size_t max_pins; /* files open at once */
+	/*
+	 * It is known where the unwinding table of one of the sampler's file numbers is: in the store, by
+	 * this id, or nowhere (NULL). NULL as function: nobody wants tables.
+	 */
+	void (*on_table)(void *data, uint32_t sampler_number, const struct mw_file_id *store_id);
 	/* The file could not be opened now: announce it again at its next sample. */
 	void (*forget)(void *data, const struct sight_key *key);
 	void *data;
@@ -61,14 +66,21 @@ int first_sight_add_vdso(struct first_sight *f, uint32_t *ret_profile_file);
  * who it is (it is not mapped there any more), or -ENOMEM. */
 int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
 			    const struct mapping *mapping, uint32_t *ret);
+/* Whether a file of the profile is one by this key, as stat(2) tells it. */
+bool first_sight_has_key(const struct first_sight *f, uint32_t profile_file,
+			 const struct inode_key *key);
 /*
  * A file that was executed, open for reading; takes the descriptor. It is identified and its names are
  * put into the store, sampled or not: should a sample come when it is gone, they are there. It gets a
- * number in the profile only then. 0 or -ENOMEM.
+ * number in the profile only then. `pid` (0: nobody knows) executed it: its debug file may lie in that
+ * process' root. 0 or -ENOMEM.
  */
-int first_sight_add_executed(struct first_sight *f, int fd);
+int first_sight_add_executed(struct first_sight *f, int fd, uint32_t pid);
 /* The profile's number of a sampler's file; UINT32_MAX if there is none. */
 uint32_t first_sight_profile_file(const struct first_sight *f, uint32_t sampler_number);
+
+/* Tells on_table again, if it is known by now; else it will be told. */
+void first_sight_want_table(struct first_sight *f, uint32_t sampler_number);
 
 /* Whether nothing more will be learned of a file, by the profile's number. */
 bool first_sight_is_finished(const struct first_sight *f, uint32_t profile_file);
@@ -96,6 +108,7 @@ struct first_sight_counts {
 	uint64_t executed;  /* ... at an exec */
 	uint64_t identified;
 	uint64_t extracted; /* symbol tables made; the rest was in the store */
+	uint64_t tables;    /* unwinding tables made */
 	uint64_t not_opened;
 	uint64_t failed;    /* parsers that gave up */
 };

@@ -17,7 +17,8 @@ enum state {
 	STATE_WAITING,	   /* not open yet: too many are */
 	STATE_OPEN,	   /* open, not handed over yet: the server is busy */
 	STATE_IDENTIFYING, /* a child looks who it is */
-	STATE_IDENTIFIED,  /* names to be extracted, not handed over yet */
+	STATE_IDENTIFIED,  /* its table or names are to be made, not handed over yet */
+	STATE_UNWINDING,   /* a child writes its unwinding table */
 	STATE_EXTRACTING,  /* a child writes its names */
 	STATE_SLOW,	   /* to be copied by a process of its own */
 	STATE_COPYING,	   /* that process runs */
@@ -27,9 +28,18 @@ enum state {
 	STATE_FAILED,
 };
 
+enum table_state {
+	TABLE_UNDECIDED,
+	TABLE_IN_STORE,
+	TABLE_ABSENT, /* the file has none, or it could not be made */
+};
+
 struct entry {
 	struct sight_key key;
 	enum state state;
+	enum table_state table;
+	bool has_names;	       /* the store knows its names, or that it has none */
+	uint32_t sampler_number; /* the last one that it was announced under; 0: none */
 	uint8_t tries;	       /* to open it */
 	uint8_t looks;	       /* into the store */
 	bool was_executed;     /* seen at an exec: nobody can write to it while it runs */
@@ -65,6 +75,7 @@ struct first_sight {
 	VEC(uint32_t) waiting;	/* entries that are not done and in nobody's hands */
 	size_t n_pins;
 	size_t n_copiers;
+	size_t n_extracting;
 	size_t unfinished;
 	struct first_sight_counts counts;
 };
@@ -88,7 +99,34 @@ int entry_open_again(struct first_sight *f, uint32_t number);
 
 /* first_sight_work.c */
 
+#define JOB_UNWIND 2
+extern const struct run_job first_sight_jobs[];
+
+/* Begins a part of the store, in the temporary one if the store's disk is full. 0 or -errno. */
+int entry_begin(struct first_sight *f, struct entry *entry, enum store_part part);
+/* Whether what failed for want of room may be tried again, in the temporary store. */
+bool entry_can_go_elsewhere(struct first_sight *f, int error);
+/* Hands the file, what the entry writes to and what may be its debug files to a child. As
+ * run_server_submit(); the writer is aborted if it fails. */
+int entry_submit(struct first_sight *f, uint32_t number, size_t job);
+/* What the store is told of the file. 0 or -ENOMEM. */
+int entry_describe(const struct entry *entry, struct meta *ret);
+enum mw_reason entry_reason_of(const struct run_result *result);
+
 /* Makes an open entry go on, if it can now. -EAGAIN: it stays in the queue. */
 int entry_work(struct first_sight *f, uint32_t number);
+
+/* first_sight_tables.c */
+
+int job_unwind(const int *fds, size_t n_fds, const void *args, size_t args_size, void *reply,
+	       size_t reply_size, struct mw_error *e);
+void entry_set_sampler_number(struct first_sight *f, struct entry *entry, uint32_t sampler_number);
+/* Whether the store has the table of an entry that is identified, or knows that there is none. */
+void entry_look_for_table(struct first_sight *f, struct entry *entry);
+bool entry_needs_table(const struct first_sight *f, const struct entry *entry);
+void entry_give_up_table(struct first_sight *f, struct entry *entry);
+/* As entry_work(). */
+int entry_start_table(struct first_sight *f, uint32_t number);
+int entry_take_table(struct first_sight *f, uint32_t number, const struct run_result *result);
 
 #endif

@@ -5,13 +5,14 @@
 #include "base/cleanup.h"
 #include "content/debug_files.h"
 #include "symbols/extract.h"
+#include "unwind/extract_unwind.h"
 
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
 /* Version of the code that makes names; a higher one makes them anew. */
-#define NAMES_BUILDER 1
+#define NAMES_BUILDER 2
 
 /* ---- jobs, in the child ---------------------------------------------------------------------- */
 
@@ -32,6 +33,7 @@ enum job {
 	JOB_IDENTITY,
 	JOB_NAMES,
 };
+_Static_assert(JOB_UNWIND == JOB_NAMES + 1, "first_sight_entry.h");
 
 const struct run_job first_sight_jobs[] = {
 	[JOB_IDENTITY] = {
@@ -52,6 +54,15 @@ const struct run_job first_sight_jobs[] = {
 		.cpu_seconds = 20,
 		.deadline_ms = 30000,
 	},
+	[JOB_UNWIND] = {
+		.name = "mw-unwind",
+		.fn = job_unwind,
+		.reply_size = sizeof(struct extract_unwind_result),
+		.memory_limit = UINT64_C(1) << 30,
+		.file_size_limit = EXTRACT_UNWIND_MAX,
+		.cpu_seconds = 10,
+		.deadline_ms = 15000,
+	},
 };
 const size_t first_sight_n_jobs = ARRAY_SIZE(first_sight_jobs);
 
@@ -70,7 +81,7 @@ static void note_failure(struct first_sight *f, struct entry *entry, enum mw_rea
 		log_debug(f->o.log, "store: %s", e.msg);
 }
 
-static int describe(const struct entry *entry, struct meta *ret)
+int entry_describe(const struct entry *entry, struct meta *ret)
 {
 	const struct elf_identity *identity = entry->identity;
 	ret->id = entry->store_id;
@@ -96,7 +107,7 @@ int first_sight_segments(struct first_sight *f, uint32_t profile_file, struct me
 		return -ENOENT;
 	const struct entry *entry = f->entries.items[f->by_file.items[profile_file]];
 	if (entry->identity) {
-		int r = describe(entry, ret);
+		int r = entry_describe(entry, ret);
 		return r < 0 ? r : 1;
 	}
 	if (entry->state < STATE_DONE)
@@ -142,27 +153,71 @@ static bool has_debug_files(struct first_sight *f, const struct entry *entry)
 	return n > 0;
 }
 
-static int start_extraction(struct first_sight *f, uint32_t number)
+/* What the store has no room for any more is to be known at least until the recording ends. */
+bool entry_can_go_elsewhere(struct first_sight *f, int error)
 {
-	struct entry *entry = f->entries.items[number];
 	struct mw_error e;
-	int r = store_begin(f->o.store, &entry->store_id, STORE_NAMES, &entry->writer, &e);
+	if (!store_is_disk_error(error))
+		return false;
+	int r = store_go_elsewhere(f->o.store, error, &e);
+	if (r < 0)
+		log_debug(f->o.log, "store: %s", e.msg);
+	return r == 0;
+}
+
+int entry_begin(struct first_sight *f, struct entry *entry, enum store_part part)
+{
+	struct mw_error e;
+	int r = store_begin(f->o.store, &entry->store_id, part, &entry->writer, &e);
+	if (r < 0 && entry_can_go_elsewhere(f, r))
+		r = store_begin(f->o.store, &entry->store_id, part, &entry->writer, &e);
 	if (r < 0) {
 		log_debug(f->o.log, "store: %s", e.msg);
 		entry->writer.fd = -1;
-		return r;
 	}
+	return r;
+}
+
+int entry_submit(struct first_sight *f, uint32_t number, size_t job)
+{
+	struct entry *entry = f->entries.items[number];
 	int fds[2 + DEBUG_FILES_MAX] = {entry->pin->fd, entry->writer.fd};
 	size_t n_debug = open_debug_files(f, entry, fds + 2);
-	r = run_server_submit(f->o.server, JOB_NAMES, fds, 2 + n_debug, NULL, 0, number);
+	int r = run_server_submit(f->o.server, job, fds, 2 + n_debug, NULL, 0, number);
 	for (size_t i = 0; i < n_debug; i++)
 		close(fds[2 + i]);
 	if (r < 0) {
 		store_abort(f->o.store, &entry->writer);
 		entry->writer.fd = -1;
-		return r;
 	}
+	return r;
+}
+
+/* Where tables are wanted, one child at least is left for them: the next samples need them. */
+static int start_extraction(struct first_sight *f, uint32_t number)
+{
+	struct entry *entry = f->entries.items[number];
+	if (f->o.on_table && f->n_extracting)
+		return -EAGAIN;
+	int r = entry_begin(f, entry, STORE_NAMES);
+	if (r == 0)
+		r = entry_submit(f, number, JOB_NAMES);
+	if (r < 0)
+		return r;
+	f->n_extracting++;
 	entry->state = STATE_EXTRACTING;
+	return 0;
+}
+
+/* The table first, then names, as far as the store does not have them. */
+static int start_making(struct first_sight *f, uint32_t number)
+{
+	struct entry *entry = f->entries.items[number];
+	if (entry_needs_table(f, entry))
+		return entry_start_table(f, number);
+	if (!entry->has_names)
+		return start_extraction(f, number);
+	entry_finish(f, entry, MW_REASON_NONE);
 	return 0;
 }
 
@@ -173,7 +228,7 @@ int entry_work(struct first_sight *f, uint32_t number)
 	if (entry->state == STATE_OPEN)
 		r = start_identification(f, number);
 	else if (entry->state == STATE_IDENTIFIED)
-		r = start_extraction(f, number);
+		r = start_making(f, number);
 	if (r == -EAGAIN || r == -EMFILE || r == -ENFILE)
 		return -EAGAIN;
 	if (r < 0)
@@ -181,7 +236,7 @@ int entry_work(struct first_sight *f, uint32_t number)
 	return 0;
 }
 
-static enum mw_reason reason_of_outcome(const struct run_result *result)
+enum mw_reason entry_reason_of(const struct run_result *result)
 {
 	switch (result->outcome) {
 	case RUN_TIMED_OUT:
@@ -232,7 +287,7 @@ static int take_identity(struct first_sight *f, uint32_t number, const struct ru
 	    !elf_identity_is_valid(identity)) {
 		log_debug(f->o.log, "identity: %s", result->error.msg);
 		f->counts.failed++;
-		entry_finish(f, entry, reason_of_outcome(result));
+		entry_finish(f, entry, entry_reason_of(result));
 		return 0;
 	}
 	if (pin_is_unchanged(entry->pin) != 1)
@@ -249,7 +304,9 @@ static int take_identity(struct first_sight *f, uint32_t number, const struct ru
 	entry_tell_profile(f, entry, MW_REASON_NONE);
 	if (entry->key.id.kind != MW_FILE_ID_NONE && entry->profile_file != NO_FILE)
 		profile_set_path(f->o.profile, entry->profile_file, entry->pin->path);
-	if (is_known(f, entry)) {
+	entry->has_names = is_known(f, entry);
+	entry_look_for_table(f, entry);
+	if (entry->has_names && !entry_needs_table(f, entry)) {
 		entry_finish(f, entry, MW_REASON_NONE);
 		return 0;
 	}
@@ -284,26 +341,45 @@ static int commit_names(struct first_sight *f, struct entry *entry,
 	return r < 0 ? r : 0;
 }
 
+/* The child's names into the store. 0, or an error; in *ret_reason what the file is to have instead. */
+static int keep_names(struct first_sight *f, struct entry *entry, const struct run_result *result,
+		      enum mw_reason *ret_reason)
+{
+	struct meta about = {};
+	int r = entry_describe(entry, &about);
+	*ret_reason = MW_REASON_NONE;
+	if (r < 0 || result->outcome != RUN_DONE ||
+	    result->reply_size != sizeof(struct extract_result)) {
+		log_debug(f->o.log, "%s: names: %s", entry->pin->path, result->error.msg);
+		*ret_reason = entry_reason_of(result);
+		r = result->outcome == RUN_FAILED ? result->value : -EBADMSG;
+		if (!store_is_disk_error(r))
+			note_failure(f, entry, *ret_reason, &about);
+	} else {
+		r = commit_names(f, entry, result->reply, &about);
+		if (r < 0)
+			*ret_reason = MW_REASON_EVICTED;
+	}
+	meta_deinit(&about);
+	return r;
+}
+
 static int take_names(struct first_sight *f, uint32_t number, const struct run_result *result)
 {
 	struct entry *entry = f->entries.items[number];
+	f->n_extracting--;
 	if (pin_is_unchanged(entry->pin) != 1)
 		return entry_open_again(f, number);
-	enum mw_reason reason = MW_REASON_NONE;
-	struct meta about = {};
-	int r = describe(entry, &about);
-	if (r < 0 || result->outcome != RUN_DONE ||
-		   result->reply_size != sizeof(struct extract_result)) {
-		log_debug(f->o.log, "%s: names: %s", entry->pin->path, result->error.msg);
-		reason = reason_of_outcome(result);
-		f->counts.failed += reason != MW_REASON_STRIPPED;
-		note_failure(f, entry, reason, &about);
-	} else if (commit_names(f, entry, result->reply, &about) < 0) {
-		reason = MW_REASON_EVICTED;
-	} else {
-		f->counts.extracted++;
+	enum mw_reason reason;
+	bool began_elsewhere = entry->writer.is_elsewhere;
+	int r = keep_names(f, entry, result, &reason);
+	if (r < 0 && !began_elsewhere && entry_can_go_elsewhere(f, r)) {
+		store_abort(f->o.store, &entry->writer);
+		entry->writer.fd = -1;
+		return entry_put_off(f, number, STATE_IDENTIFIED);
 	}
-	meta_deinit(&about);
+	f->counts.extracted += r >= 0;
+	f->counts.failed += reason == MW_REASON_PARSER_FAILED || reason == MW_REASON_TIMEOUT;
 	entry_finish(f, entry, reason);
 	return 0;
 }
@@ -313,6 +389,8 @@ int first_sight_take_result(struct first_sight *f, const struct run_result *resu
 	struct entry *entry = f->entries.items[result->ticket];
 	if (entry->state == STATE_IDENTIFYING)
 		return take_identity(f, (uint32_t)result->ticket, result);
+	if (entry->state == STATE_UNWINDING)
+		return entry_take_table(f, (uint32_t)result->ticket, result);
 	if (entry->state == STATE_EXTRACTING)
 		return take_names(f, (uint32_t)result->ticket, result);
 	return 0;

@@ -23,6 +23,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <time.h>
@@ -58,10 +59,35 @@ static void show_progress(const struct recorder *r)
 	l->progress(l->data, line);
 }
 
+/*
+ * What the file has is not kept for ever: so a recording may last. If there are always files that are
+ * being worked on, some frames in them have to do with their reason.
+ */
+static int forget(struct recorder *r)
+{
+	int large = profile_is_large(r->profile), result = 0;
+	if (large == 2) {
+		result = naming_finish(&r->naming);
+		if (result == 0)
+			result = profile_writer_flush(r->writer, &r->write_error);
+	}
+	if (result < 0 || !large || !naming_is_done(&r->naming))
+		return result;
+	result = profile_writer_forget(r->writer, &r->write_error);
+	if (result == 1) {
+		naming_forget(&r->naming);
+		log_debug(r->o->log, "profile: tables begin anew");
+	}
+	return result;
+}
+
 /* A profile that cannot be written any more (disk full) ends the recording; what is written stays. */
 static void flush(struct recorder *r)
 {
-	if (profile_writer_flush(r->writer, &r->write_error) < 0)
+	int result = profile_writer_flush(r->writer, &r->write_error);
+	if (result == 0)
+		result = forget(r);
+	if (result < 0)
 		r->is_over = true;
 }
 
@@ -78,8 +104,23 @@ static void govern(struct recorder *r)
 		recorder_notice(r, "fewer samples from here on: recording cost more than --max-overhead", NULL);
 }
 
+/* Once: the store's disk is full. */
+static void tell_of_store(struct recorder *r)
+{
+	int cause = store_elsewhere_cause(r->store);
+	if (!cause || r->told_of_store)
+		return;
+	r->told_of_store = true;
+	char text[512];
+	snprintf(text, sizeof text,
+		 "%.300s takes nothing more (%s): symbols of new files are kept for this recording only",
+		 store_directory(r->store), strerror(-cause));
+	recorder_notice(r, text, "make room there, or name another directory with --store");
+}
+
 static int each_second(struct recorder *r)
 {
+	tell_of_store(r);
 	govern(r);
 	int result = naming_go_on(&r->naming);
 	flush(r);
@@ -94,7 +135,8 @@ static int each_second(struct recorder *r)
 static int decide_more(struct recorder *r)
 {
 	inferred_tick(r->inferred);
-	return undecided_tick(r->undecided);
+	int result = code_names_tick(r->code_names);
+	return result < 0 ? result : undecided_tick(r->undecided);
 }
 
 static int each_tick(struct recorder *r)
@@ -103,6 +145,7 @@ static int each_tick(struct recorder *r)
 	if (read(r->timer, &expirations, sizeof expirations) < 0)
 		return errno == EAGAIN ? 0 : -errno; /* it is not time yet */
 	uint64_t now = clock_now_ns();
+	sampler_follow_cpus(r->sampler);
 	first_sight_go_on(r->first_sight);
 	int result = decide_more(r);
 	if (result >= 0)
@@ -145,6 +188,8 @@ static int take_result(struct recorder *r, const struct run_result *got)
 {
 	if (got->ticket & PLACES_TICKET)
 		return places_take_result(r->places, got);
+	if (got->ticket & CODE_NAMES_TICKET)
+		return code_names_take_result(r->code_names, got);
 	if (got->ticket >= FIRST_SIGHT_TICKETS)
 		return inferred_take_result(r->inferred, got);
 	return first_sight_take_result(r->first_sight, got);
@@ -172,9 +217,12 @@ static int take_results(struct recorder *r)
 static int take_executed(struct recorder *r)
 {
 	int fd, result = 0;
-	while (result >= 0 && r->exec_watch && (fd = exec_watch_next(r->exec_watch)) >= 0) {
+	uint32_t pid;
+	while (result >= 0 && r->exec_watch && (fd = exec_watch_next(r->exec_watch, &pid)) >= 0) {
 		exec_watch_ignore(r->exec_watch, fd);
-		result = first_sight_add_executed(r->first_sight, fd);
+		if (r->o->proc) /* may number processes otherwise */
+			pid = 0;
+		result = first_sight_add_executed(r->first_sight, fd, pid);
 	}
 	return result;
 }
@@ -282,6 +330,8 @@ static int finish(struct recorder *r, struct mw_error *e)
 	if (result == -EINTR)
 		return result;
 	if (result >= 0)
+		result = code_names_finish(r->code_names);
+	if (result >= 0)
 		result = naming_finish(&r->naming);
 	if (result < 0)
 		return error_errno(e, result, "finishing the recording");
@@ -298,8 +348,11 @@ static int finish(struct recorder *r, struct mw_error *e)
 	struct held_counts held = r->held ? held_get_counts(r->held) : (struct held_counts){};
 	facts_of_places(r->profile, &places, r->other_places + held.other, held.lost);
 	say_if_nothing_matched(r);
+	tell_of_store(r);
 	struct inferred_counts inferred = inferred_get_counts(r->inferred);
 	facts_of_inferred(r->profile, &inferred);
+	struct code_names_counts code = code_names_get_counts(r->code_names);
+	facts_of_code_names(r->profile, &code);
 	if (r->governor.lowered)
 		profile_set_tally(r->profile, PROFILE_COUNTER, "rate-lowered", r->governor.lowered);
 	run_server_stop(take_ptr(r->server));

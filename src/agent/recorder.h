@@ -19,6 +19,8 @@
 enum record_call_graph {
 	RECORD_LEAF_ONLY,
 	RECORD_FRAME_POINTERS,
+	RECORD_AUTO, /* by unwinding tables; by frame pointers where there is none, or no engine for them */
+	RECORD_TABLES,
 };
 
 enum record_engine {
@@ -62,6 +64,7 @@ struct record_options {
 	uint64_t count;     /* one sample each so many events; 0 if `frequency` is set */
 	enum record_call_graph call_graph;
 	uint64_t max_stack; /* frames of each kind (kernel, user) */
+	uint64_t unwind_memory; /* bytes that unwinding tables may take in the kernel; 0: 256 MiB */
 	bool idle;          /* count the idle task too */
 	enum record_engine engine;
 	uint64_t ring_size; /* bytes, a power of two */

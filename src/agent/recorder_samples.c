@@ -11,6 +11,23 @@ int recorder_on_file(void *data, const struct file_sighting *sighting)
 	return first_sight_add(r->first_sight, sighting);
 }
 
+int recorder_on_table_wanted(void *data, uint32_t number)
+{
+	struct recorder *r = data;
+	first_sight_want_table(r->first_sight, number);
+	return 0;
+}
+
+void recorder_on_table(void *data, uint32_t sampler_number, const struct mw_file_id *store_id)
+{
+	struct recorder *r = data;
+	struct mw_error e;
+	int fd = store_id ? store_open_part(r->store, store_id, STORE_UNWIND, NULL, &e) : -1;
+	if (store_id && fd < 0)
+		log_debug(r->o->log, "unwinding table: %s", e.msg);
+	sampler_supply(r->sampler, sampler_number, fd < 0 ? NULL : store_id, fd < 0 ? -1 : fd);
+}
+
 /* The sampler's file numbers to the profile's. */
 static int translate_frame(struct recorder *r, const struct sample *sample, struct frame *f)
 {
@@ -30,7 +47,7 @@ static int translate_frame(struct recorder *r, const struct sample *sample, stru
 int recorder_on_sample(void *data, const struct sample *sample)
 {
 	struct recorder *r = data;
-	struct frame frames[512];
+	struct frame frames[SAMPLE_FRAMES_MAX];
 	uint64_t cgroup;
 	enum places_verdict verdict;
 	int seen = places_see(r->places, sample, &cgroup, &verdict);

@@ -32,6 +32,12 @@ static bool is_file_ready(void *data, uint32_t file)
 	return first_sight_is_finished(r->first_sight, file);
 }
 
+static uint32_t find_code(void *data, const struct frame *frame)
+{
+	struct recorder *r = data;
+	return code_names_find(r->code_names, frame);
+}
+
 static int choose_events(struct recorder *r, struct mw_error *e)
 {
 	const struct record_options *o = r->o;
@@ -168,12 +174,15 @@ static int open_sampler(struct recorder *r, struct mw_error *e)
 		.count_idle = o->idle,
 		.callers = o->call_graph != RECORD_LEAF_ONLY,
 		.max_frames = (uint32_t)o->max_stack,
+		.walk = r->walk,
+		.unwind_memory = o->unwind_memory,
 		.ring_size = (uint32_t)o->ring_size,
 		.log = o->log,
 	};
 	for (size_t i = 0; r->cgroups_in_kernel && i < o->n_cgroups; i++)
 		options.cgroups[options.n_cgroups++] = r->cgroups[i].id;
-	struct sampler_handler handler = {r, recorder_on_sample, recorder_on_file};
+	struct sampler_handler handler = {r, recorder_on_sample, recorder_on_file,
+					  recorder_on_table_wanted};
 	int result = sampler_open(&options, &handler, &r->sampler, e);
 	if (result < 0) {
 		recorder_hint(r, "mapwright doctor shows what recording needs and what this kernel has");
@@ -181,6 +190,12 @@ static int open_sampler(struct recorder *r, struct mw_error *e)
 	}
 	return add_targets(r, e);
 }
+
+static const char *const walk_names[] = {
+	[SAMPLER_FRAME_POINTERS] = "fp",
+	[SAMPLER_TABLES] = "tables",
+	[SAMPLER_AUTO] = "auto",
+};
 
 static int open_profile(struct recorder *r, struct mw_error *e)
 {
@@ -202,6 +217,8 @@ static int open_profile(struct recorder *r, struct mw_error *e)
 			 r->o->n_events ? r->o->events[0] : "cycles");
 	profile_set_fact(r->profile, PROFILE_FACT_EVENT_USED, r->events[0].name);
 	profile_set_fact(r->profile, PROFILE_FACT_ENGINE, r->engine->name);
+	if (r->o->call_graph != RECORD_LEAF_ONLY)
+		profile_set_fact(r->profile, PROFILE_FACT_CALL_GRAPH, walk_names[r->walk]);
 	return profile_writer_create(r->o->output, r->profile, &r->writer, e);
 }
 
@@ -229,10 +246,20 @@ static int open_undecided(struct recorder *r, uint32_t vdso)
 		.log = r->o->log,
 	};
 	int result = inferred_new(&about_inferred, &r->inferred);
+	struct code_names_options about_names = {
+		.profile = r->profile,
+		.proc = &r->proc,
+		.server = r->server,
+		.job = first_sight_n_jobs + 2,
+		.log = r->o->log,
+	};
+	if (result == 0)
+		result = code_names_new(&about_names, &r->code_names);
 	struct undecided_options options = {
 		.areas = r->areas,
 		.images = r->images,
 		.inferred = r->inferred,
+		.code_names = r->code_names,
 		.vdso = vdso,
 		.decided = recorder_on_decided,
 		.data = r,
@@ -256,6 +283,7 @@ static int open_first_sight(struct recorder *r, struct mw_error *e)
 		.roots = r->roots,
 		.log = r->o->log,
 		.max_pins = max_pins(),
+		.on_table = r->walk == SAMPLER_FRAME_POINTERS ? NULL : recorder_on_table,
 		.forget = forget_file,
 		.data = r,
 	};
@@ -264,7 +292,7 @@ static int open_first_sight(struct recorder *r, struct mw_error *e)
 	if (result == 0)
 		result = first_sight_add_vdso(r->first_sight, &vdso);
 	if (result == 0)
-		result = areas_new(r->profile, r->first_sight, r->images, &r->areas);
+		result = areas_new(r->profile, r->first_sight, r->images, &r->proc, &r->areas);
 	if (result == 0)
 		result = open_undecided(r, vdso);
 	return result < 0 ? error_errno(e, result, "first sight") : 0;
@@ -302,7 +330,8 @@ static int open_naming(struct recorder *r, struct mw_error *e)
 	open_kernel_symbols(r);
 	int result = symbolizer_new(r->store, r->kernel, &r->symbolizer);
 	r->naming = (struct naming){.profile = r->profile, .symbolizer = r->symbolizer,
-				    .is_ready = is_file_ready, .data = r};
+				    .is_ready = is_file_ready, .find_code = find_code,
+				    .data = r};
 	return result < 0 ? error_errno(e, result, "names") : 0;
 }
 
@@ -362,12 +391,13 @@ static int choose_engine(struct recorder *r, struct mw_error *e)
 static int start_server(struct recorder *r, struct mw_error *e)
 {
 	size_t n = first_sight_n_jobs;
-	if (n + 2 > ARRAY_SIZE(r->jobs))
+	if (n + 3 > ARRAY_SIZE(r->jobs))
 		return error_errno(e, -E2BIG, "jobs");
 	memcpy(r->jobs, first_sight_jobs, n * sizeof r->jobs[0]);
 	r->jobs[n] = places_job;
 	r->jobs[n + 1] = inferred_job;
-	return run_server_start(r->jobs, n + 2, &r->server, e);
+	r->jobs[n + 2] = code_names_job;
+	return run_server_start(r->jobs, n + 3, &r->server, e);
 }
 
 /* Samples carry the numbers of the initial PID namespace: with another /proc they would be others'. */
@@ -387,9 +417,36 @@ static int open_proc(struct recorder *r, struct mw_error *e)
 			 where);
 }
 
+/* Tables need an engine that walks by them. */
+static int choose_walk(struct recorder *r, struct mw_error *e)
+{
+	switch (r->o->call_graph) {
+	case RECORD_LEAF_ONLY:
+	case RECORD_FRAME_POINTERS:
+		r->walk = SAMPLER_FRAME_POINTERS;
+		return 0;
+	case RECORD_AUTO:
+		r->walk = r->engine->walks_by_tables ? SAMPLER_AUTO : SAMPLER_FRAME_POINTERS;
+		if (!r->engine->walks_by_tables)
+			recorder_notice(r, "callers are found by frame pointers: this engine cannot walk by unwinding tables",
+					"programs built without frame pointers will lack callers; Linux 6.18 has what the deferred engine needs");
+		return 0;
+	case RECORD_TABLES:
+		break;
+	}
+	r->walk = SAMPLER_TABLES;
+	if (r->engine->walks_by_tables)
+		return 0;
+	recorder_hint(r, "--call-graph fp finds callers by frame pointers, and auto does what can be done");
+	return error_set(e, -ENOTSUP, "the %s engine cannot walk stacks by unwinding tables",
+			 r->engine->name);
+}
+
 int recorder_set_up(struct recorder *r, struct mw_error *e)
 {
 	int result = choose_engine(r, e);
+	if (result >= 0)
+		result = choose_walk(r, e);
 	if (result >= 0)
 		result = start_server(r, e);
 	if (result >= 0)
@@ -432,6 +489,7 @@ void recorder_tear_down(struct recorder *r)
 	places_free(r->places);
 	free(r->cgroups);
 	undecided_free(r->undecided);
+	code_names_free(r->code_names);
 	inferred_free(r->inferred);
 	areas_free(r->areas);
 	images_free(r->images);

@@ -4,6 +4,7 @@
 #define AGENT_RECORDER_STATE_H
 
 #include "agent/areas.h"
+#include "agent/code_names.h"
 #include "agent/control.h"
 #include "agent/first_sight.h"
 #include "agent/governor.h"
@@ -53,8 +54,10 @@ struct recorder {
 	struct roots *roots;
 	struct areas *areas;
 	struct inferred *inferred;
+	struct code_names *code_names;
 	struct undecided *undecided;
 	const struct engine *engine;
+	enum sampler_walk walk; /* how callers are found in user space */
 	struct naming naming;
 	struct governor governor;
 
@@ -69,6 +72,7 @@ struct recorder {
 	uint64_t last_second;
 	unsigned interrupts;
 	bool is_over;
+	bool told_of_store; /* that its disk is full */
 	struct mw_error write_error; /* the profile could not be written any more */
 };
 
@@ -83,6 +87,8 @@ void recorder_tear_down(struct recorder *r);
 
 /* recorder_samples.c: the receivers, each called with the recorder as data. */
 int recorder_on_file(void *data, const struct file_sighting *sighting);
+int recorder_on_table_wanted(void *data, uint32_t number);
+void recorder_on_table(void *data, uint32_t sampler_number, const struct mw_file_id *store_id);
 int recorder_on_sample(void *data, const struct sample *sample);
 int recorder_on_decided(void *data, struct sample *sample, struct frame *frames);
 int recorder_add_sample(void *data, const struct sample *sample);

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#define MAX_FRAMES  512
 #define MAX_WAITING 8192
 
 /* A sample waits for this long at most, counted from itself. */
@@ -74,19 +73,37 @@ static void set_reason(struct frame *f, enum mw_reason reason)
 		f->address = 0; /* made up: it says nothing, and each would make another stack */
 }
 
+/* The frame was in this mapping. 1: decided, 0: it is not known yet what was in its file, or -ENOMEM. */
 static int set_area(struct undecided *u, const struct sample *sample, const struct mapping *m,
-		    struct frame *f)
+		    struct frame *f, bool is_last_time)
 {
-	if (strcmp(m->name, "[vdso]") == 0) {
+	if (!m->inode && strcmp(m->name, "[vdso]") == 0) {
 		f->kind = FRAME_FILE;
 		f->file = u->o.vdso;
 		f->address -= m->start;
-		return 0;
+		return 1;
 	}
-	f->kind = m->inode ? FRAME_FILE : FRAME_JIT;
-	if (m->inode)
+	uint32_t file;
+	int answer = areas_find(u->o.areas, sample, m, &file);
+	switch (answer) {
+	case AREA_FOUND:
+		f->kind = FRAME_FILE;
+		f->file = file;
 		f->address = f->address - m->start + m->offset;
-	return areas_find(u->o.areas, sample, m, &f->file);
+		return 1;
+	case AREA_CODE:
+		f->kind = FRAME_JIT;
+		f->file = file;
+		return 1;
+	case AREA_LATER:
+		if (!is_last_time)
+			return 0;
+	/* fall through */
+	case AREA_RACED:
+		set_reason(f, MW_REASON_RACED);
+		return 1;
+	}
+	return answer;
 }
 
 /* 1: decided, 0: proof may still come, or -ENOMEM. */
@@ -103,10 +120,8 @@ static int decide(struct undecided *u, const struct sample *sample, struct frame
 	bool is_code = m && m->protection & MAP_EXECUTE;
 	/* If there is no later look at the program by now, there will be none: the process is gone. */
 	if (proof == IMAGE_PROVED || (proof == IMAGE_PROGRAM && is_last_time)) {
-		if (is_code) {
-			int r = set_area(u, sample, m, f);
-			return r < 0 ? r : 1;
-		}
+		if (is_code)
+			return set_area(u, sample, m, f, is_last_time);
 		set_reason(f, !is_leaf ? MW_REASON_BROKEN_UNWIND
 			      : m	? MW_REASON_GHOST
 					: MW_REASON_NO_MAPPING);
@@ -154,7 +169,7 @@ static int infer_raced(struct undecided *u, const struct sample *sample, struct 
 }
 
 /* 1: decided, 0: not yet, or -ENOMEM. */
-static int decide_frame(struct undecided *u, const struct sample *sample, struct frame *f,
+static int decide_place(struct undecided *u, const struct sample *sample, struct frame *f,
 			uint32_t check, enum patience patience)
 {
 	struct frame before = *f;
@@ -169,6 +184,15 @@ static int decide_frame(struct undecided *u, const struct sample *sample, struct
 	if (is_raced)
 		*f = before; /* it is to be decided again */
 	return 0;
+}
+
+static int decide_frame(struct undecided *u, const struct sample *sample, struct frame *f,
+			uint32_t check, enum patience patience)
+{
+	int r = decide_place(u, sample, f, check, patience);
+	if (r <= 0)
+		return r;
+	return code_names_decide(u->o.code_names, sample, check, patience == LAST_TIME, f);
 }
 
 /* True if all frames are decided. Negative: -ENOMEM. */
@@ -217,9 +241,9 @@ static int wait(struct undecided *u, const struct sample *sample, const struct f
 
 int undecided_take(struct undecided *u, const struct sample *sample)
 {
-	struct frame frames[MAX_FRAMES];
+	struct frame frames[SAMPLE_FRAMES_MAX];
 	struct sample copy = *sample;
-	copy.n_frames = MIN(sample->n_frames, MAX_FRAMES);
+	copy.n_frames = MIN(sample->n_frames, SAMPLE_FRAMES_MAX);
 	memcpy(frames, sample->frames, copy.n_frames * sizeof frames[0]);
 	bool is_full = u->waiting.n >= MAX_WAITING;
 	int r = decide_all(u, &copy, frames, is_full ? LAST_TIME : FIRST_TIME);

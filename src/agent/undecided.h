@@ -9,13 +9,14 @@
  * waits until the next tick, when a new snapshot shows whether the mapping is still the one of before: only what was the
  * same before and after the sample is named, everything else gets its reason.
  *
- * Memory without a file may hold the code of one (agent/inferred.h). A sample waits until that is
- * known, two seconds at most.
+ * Memory without a file may hold the code of one (agent/inferred.h), or code that its process names
+ * (agent/code_names.h). A sample waits until that is known, two seconds at most.
  */
 #ifndef AGENT_UNDECIDED_H
 #define AGENT_UNDECIDED_H
 
 #include "agent/areas.h"
+#include "agent/code_names.h"
 #include "agent/inferred.h"
 
 struct undecided;
@@ -27,6 +28,7 @@ struct undecided_options {
 	struct areas *areas;
 	struct images *images;
 	struct inferred *inferred;
+	struct code_names *code_names;
 	uint32_t vdso; /* the profile's number of the vdso */
 	decided_fn decided;
 	void *data;

@@ -2,9 +2,11 @@
 #include "capture/cpu_events.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/io.h"
 #include "base/vec.h"
+#include "capture/cpu_changes.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -21,8 +23,6 @@ struct counter {
 	uint32_t event;
 	uint32_t cpu;
 	bool is_online; /* while drop_offline() looks */
-	uint64_t counted;   /* by the event, when the rate was last changed, */
-	uint64_t overflows; /* and the overflows that this made */
 	int fd; /* owned by the link once there is one */
 	struct bpf_link *link;
 };
@@ -35,6 +35,9 @@ struct cpu_events {
 	VEC(struct counter) counters;
 	unsigned divisor; /* of the rate that was asked for */
 	bool is_paused;
+	int changes; /* cpu_changes.h; -1 if nothing is heard */
+	uint64_t last_look; /* at the list of CPUs */
+	uint64_t unwatched;
 	uint64_t *closed; /* for each event: overflows of counters that are closed by now */
 };
 
@@ -86,28 +89,8 @@ static uint64_t overflows(const struct cpu_events *c, const struct counter *coun
 	uint64_t period = fixed_period(&c->events[counter->event], c->divisor);
 	uint64_t value = 0;
 	if (!period || read(counter->fd, &value, sizeof value) != sizeof value)
-		return counter->overflows;
-	return counter->overflows + (value - counter->counted) / period;
-}
-
-/* A clock's frequency became a period when it was opened; a counter's is still a frequency. */
-static void change_rate(struct cpu_events *c, struct counter *counter, unsigned divisor)
-{
-	const struct event *event = &c->events[counter->event];
-	uint64_t rate = fixed_period(event, divisor);
-	if (!rate)
-		rate = MAX(event->frequency / divisor, 1);
-	counter->overflows = overflows(c, counter);
-	if (read(counter->fd, &counter->counted, sizeof counter->counted) < 0 ||
-	    ioctl(counter->fd, PERF_EVENT_IOC_PERIOD, &rate) < 0)
-		log_debug(c->log, "events: the rate on CPU %u cannot be changed", counter->cpu);
-}
-
-void cpu_events_set_divisor(struct cpu_events *c, unsigned divisor)
-{
-	vec_foreach(counter, &c->counters)
-		change_rate(c, counter, divisor);
-	c->divisor = divisor;
+		return 0;
+	return value / period;
 }
 
 static void close_counter(struct cpu_events *c, struct counter *counter)
@@ -124,6 +107,7 @@ void cpu_events_free(struct cpu_events *c)
 	vec_foreach(counter, &c->counters)
 		close_counter(c, counter);
 	vec_deinit(&c->counters);
+	cleanup_close(&c->changes);
 	free(c->closed);
 	free(c);
 }
@@ -220,6 +204,8 @@ static int add_cpu(struct cpu_events *c, uint32_t cpu, struct mw_error *e)
 		if (r < 0)
 			return r;
 	}
+	if (c->last_look && !c->is_paused)
+		c->unwatched += clock_now_ns() - c->last_look;
 	log_debug(c->log, "events: started on CPU %u", cpu);
 	return 0;
 }
@@ -231,7 +217,8 @@ int cpu_events_open(const struct event *events, size_t n_events, struct bpf_prog
 	if (!c)
 		return -ENOMEM;
 	*c = (struct cpu_events){.events = events, .n_events = n_events, .program = program,
-				 .log = log, .divisor = 1, .closed = calloc(n_events, sizeof *c->closed)};
+				 .log = log, .divisor = 1, .closed = calloc(n_events, sizeof *c->closed),
+				 .changes = cpu_changes_open()};
 	_cleanup_free_ char *online = NULL;
 	int r = c->closed ? read_online(&online, e) : -ENOMEM;
 	if (r == 0)
@@ -240,8 +227,26 @@ int cpu_events_open(const struct event *events, size_t n_events, struct bpf_prog
 		cpu_events_free(c);
 		return r;
 	}
+	c->last_look = clock_now_ns();
 	*ret = c;
 	return 0;
+}
+
+/* Those that are not marked. */
+static int drop_counters(struct cpu_events *c)
+{
+	size_t kept = 0;
+	vec_foreach(counter, &c->counters) {
+		if (counter->is_online) {
+			c->counters.items[kept++] = *counter;
+			continue;
+		}
+		log_debug(c->log, "events: stopped on CPU %u", counter->cpu);
+		close_counter(c, counter);
+	}
+	int dropped = (int)(c->counters.n - kept);
+	c->counters.n = kept;
+	return dropped;
 }
 
 static int mark_online(struct cpu_events *c, uint32_t cpu, struct mw_error *e)
@@ -259,18 +264,7 @@ static int drop_offline(struct cpu_events *c, const char *online)
 	vec_foreach(counter, &c->counters)
 		counter->is_online = false;
 	each_cpu(online, mark_online, c, NULL);
-	size_t kept = 0;
-	vec_foreach(counter, &c->counters) {
-		if (counter->is_online) {
-			c->counters.items[kept++] = *counter;
-			continue;
-		}
-		log_debug(c->log, "events: CPU %u went offline", counter->cpu);
-		close_counter(c, counter);
-	}
-	int dropped = (int)(c->counters.n - kept);
-	c->counters.n = kept;
-	return dropped;
+	return drop_counters(c);
 }
 
 int cpu_events_refresh(struct cpu_events *c)
@@ -282,7 +276,42 @@ int cpu_events_refresh(struct cpu_events *c)
 	int dropped = drop_offline(c, online);
 	size_t before = c->counters.n;
 	r = each_cpu(online, add_cpu, c, NULL);
+	c->last_look = clock_now_ns();
 	return r < 0 ? r : dropped + (int)(c->counters.n - before);
+}
+
+/* A counter does not survive that its CPU was away, though nothing shows it. */
+void cpu_events_follow(struct cpu_events *c)
+{
+	uint32_t cpu;
+	bool changed = false;
+	while (c->changes >= 0 && cpu_changes_next(c->changes, &cpu) == 1) {
+		vec_foreach(counter, &c->counters)
+			counter->is_online = cpu != CPU_CHANGES_ANY && counter->cpu != cpu;
+		drop_counters(c);
+		changed = true;
+	}
+	if (changed)
+		cpu_events_refresh(c);
+}
+
+/*
+ * By counters that are opened anew: after PERF_EVENT_IOC_PERIOD the samples of a clock would go on to
+ * carry the period of before (Linux 6.18), and weigh too little.
+ */
+void cpu_events_set_divisor(struct cpu_events *c, unsigned divisor)
+{
+	vec_foreach(counter, &c->counters)
+		counter->is_online = false;
+	drop_counters(c);
+	c->divisor = divisor;
+	c->last_look = clock_now_ns();
+	cpu_events_refresh(c);
+}
+
+uint64_t cpu_events_unwatched(const struct cpu_events *c)
+{
+	return c->unwatched;
 }
 
 void cpu_events_pause(struct cpu_events *c, bool pause)

@@ -27,6 +27,10 @@ void cpu_events_free(struct cpu_events *c);
 
 /* Opens on CPUs that came, closes on those that went. Returns how many of each changed. */
 int cpu_events_refresh(struct cpu_events *c);
+/* The same if the kernel said that a CPU went or came; cheap, to be called often. */
+void cpu_events_follow(struct cpu_events *c);
+/* CPU time, at most, in which CPUs that had come were not sampled yet: ns, over all. */
+uint64_t cpu_events_unwatched(const struct cpu_events *c);
 /*
  * From now on the rate is the one asked for divided by this, on CPUs that come later too. Samples
  * weigh as much more, so what is summed up stays right.

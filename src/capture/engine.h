@@ -18,6 +18,8 @@ struct engine {
 	const void *(*object)(size_t *ret_size);
 	/* Whether the kernel has what it is built on (not yet whether it loads). */
 	bool (*is_offered)(void);
+	/* Callers can be found by unwinding tables, not only by frame pointers. */
+	bool walks_by_tables;
 };
 
 extern const struct engine engine_deferred;

@@ -68,6 +68,8 @@ struct join_counts join_counts(const struct join *join)
 	return join->counts;
 }
 
+_Static_assert(SAMPLE_FRAMES_MAX == MAX_FRAMES + USER_FRAMES_MAX + 2, "bpf/records.h");
+
 /* ---- one whole sample ------------------------------------------------------------------------ */
 
 static uint32_t add_kernel_frames(const struct sample_record *r, struct frame *frames)
@@ -83,6 +85,18 @@ static uint32_t add_kernel_frames(const struct sample_record *r, struct frame *f
 	return n;
 }
 
+static uint32_t n_frames_of(const struct user_record *r)
+{
+	return MIN(r->n_frames, USER_FRAMES_MAX + 1);
+}
+
+/* The first frame is the leaf: its address is where it was. */
+static uint8_t flags_of(uint8_t kind, uint32_t i)
+{
+	uint8_t flags = i && !(kind & USER_FRAME_EXACT) ? FRAME_RETURN : 0;
+	return kind & USER_FRAME_GUESSED ? flags | FRAME_GUESSED : flags;
+}
+
 static uint32_t add_user_frames(const struct user_record *r, struct frame *frames, uint32_t *checks)
 {
 	static const uint8_t kinds[] = {
@@ -90,16 +104,18 @@ static uint32_t add_user_frames(const struct user_record *r, struct frame *frame
 		[USER_FRAME_CODE] = FRAME_JIT,
 		[USER_FRAME_RAW] = FRAME_RAW,
 	};
-	uint32_t n = MIN(r->n_frames, ARRAY_SIZE(r->frames));
+	const struct user_frame *from = (const struct user_frame *)(r + 1);
+	uint32_t n = n_frames_of(r);
 	for (uint32_t i = 0; i < n; i++) {
-		const struct user_frame *u = &r->frames[i];
-		bool has_file = u->kind == USER_FRAME_FILE;
+		const struct user_frame *u = &from[i];
+		uint8_t kind = u->kind & USER_FRAME_KINDS;
+		bool has_file = kind == USER_FRAME_FILE;
 		checks[i] = has_file ? u->check : u->file;
 		frames[i] = (struct frame){
 			.address = u->value,
 			.file = has_file ? u->file : 0,
-			.kind = u->kind < ARRAY_SIZE(kinds) ? kinds[u->kind] : FRAME_RAW,
-			.flags = i ? FRAME_RETURN : 0,
+			.kind = kind < ARRAY_SIZE(kinds) ? kinds[kind] : FRAME_RAW,
+			.flags = flags_of(u->kind, i),
 			.reason = u->reason,
 		};
 	}
@@ -109,7 +125,7 @@ static uint32_t add_user_frames(const struct user_record *r, struct frame *frame
 static int deliver(struct join *join, const struct sample_record *r, const struct user_record *user,
 		   enum mw_reason reason)
 {
-	struct frame frames[2 * MAX_FRAMES + 2];
+	struct frame frames[SAMPLE_FRAMES_MAX];
 	uint32_t checks[ARRAY_SIZE(frames)] = {};
 	uint32_t n = add_kernel_frames(r, frames);
 	if (user)
@@ -234,10 +250,11 @@ int join_user(struct join *join, const struct user_record *record)
 {
 	struct user_record **recent = &join->recent[join->next_recent];
 	join->next_recent = (join->next_recent + 1) % N_RECENT;
-	if (!*recent && !(*recent = malloc(sizeof **recent)))
+	free(take_ptr(*recent));
+	size_t size = sizeof *record + n_frames_of(record) * sizeof(struct user_frame);
+	if (!(*recent = malloc(size)))
 		return -ENOMEM;
-	uint32_t n = MIN(record->n_frames, ARRAY_SIZE(record->frames));
-	memcpy(*recent, record, sizeof *record - sizeof record->frames + n * sizeof record->frames[0]);
+	memcpy(*recent, record, size);
 
 	uint32_t place = first_place(join, record->ticket);
 	return place == NO_PLACE ? 0 : deliver_ticket(join, place, record);

@@ -25,6 +25,11 @@ _Static_assert(REASON_GHOST == MW_REASON_GHOST, "bpf/reasons.h");
 _Static_assert(REASON_LOCK_CONTENDED == MW_REASON_LOCK_CONTENDED, "bpf/reasons.h");
 _Static_assert(REASON_CUT_DEPTH == MW_REASON_CUT_DEPTH, "bpf/reasons.h");
 _Static_assert(REASON_EVICTED == MW_REASON_EVICTED, "bpf/reasons.h");
+_Static_assert(REASON_NO_TABLE == MW_REASON_NO_TABLE, "bpf/reasons.h");
+_Static_assert(REASON_STACK_UNREADABLE == MW_REASON_STACK_UNREADABLE, "bpf/reasons.h");
+_Static_assert((int)WALK_FRAME_POINTERS == (int)SAMPLER_FRAME_POINTERS, "bpf/records.h");
+_Static_assert((int)WALK_TABLES == (int)SAMPLER_TABLES, "bpf/records.h");
+_Static_assert((int)WALK_AUTO == (int)SAMPLER_AUTO, "bpf/records.h");
 _Static_assert(CGROUPS_MAX == SAMPLER_CGROUPS_MAX, "bpf/records.h");
 _Static_assert(FILE_VDSO == SAMPLER_FILE_VDSO, "bpf/records.h");
 _Static_assert(sizeof(struct file_key) == sizeof(struct inode_key), "bpf/records.h");
@@ -49,6 +54,7 @@ struct sampler {
 	struct ring_buffer *ring;
 	struct cpu_events *events;
 	struct join *join;
+	struct tables *tables; /* NULL: none are walked by */
 	int n_cpus;
 	int statistics; /* while it is open the kernel counts the run time of BPF programs */
 	size_t n_files; /* announced since the table was emptied */
@@ -120,6 +126,11 @@ static int deliver_build_id(struct sampler *s, const struct build_id_record *r)
 	return s->handler.on_file(s->handler.data, &sighting);
 }
 
+static int deliver_table_wanted(struct sampler *s, const struct table_record *r)
+{
+	return s->handler.on_table_wanted ? s->handler.on_table_wanted(s->handler.data, r->number) : 0;
+}
+
 static int on_record(void *data, void *record, size_t size)
 {
 	struct sampler *s = data;
@@ -134,6 +145,9 @@ static int on_record(void *data, void *record, size_t size)
 		break;
 	case RECORD_FILE:
 		r = deliver_file(s, record);
+		break;
+	case RECORD_TABLE:
+		r = deliver_table_wanted(s, record);
 		break;
 	case RECORD_BUILD_ID:
 		r = deliver_build_id(s, record);
@@ -164,6 +178,17 @@ static int on_libbpf_message(enum libbpf_print_level level, const char *format, 
 	return 0;
 }
 
+static uint32_t at_most(uint32_t asked, uint32_t limit)
+{
+	return asked && asked < limit ? asked : limit;
+}
+
+/* More than CPUs: who walks may have to wait for a page of its stack. */
+static uint32_t n_walks(const struct sampler *s)
+{
+	return (uint32_t)MIN(MAX(2 * s->n_cpus, 32), 512);
+}
+
 static int change_settings(struct sampler *s, struct mw_error *e)
 {
 	const struct sampler_options *o = &s->options;
@@ -172,7 +197,10 @@ static int change_settings(struct sampler *s, struct mw_error *e)
 		.all_tasks = o->all_tasks,
 		.count_idle = o->count_idle,
 		.callers = o->callers,
-		.max_frames = o->max_frames && o->max_frames < MAX_FRAMES ? o->max_frames : MAX_FRAMES,
+		.max_frames = at_most(o->max_frames, MAX_FRAMES),
+		.max_user_frames = at_most(o->max_frames, USER_FRAMES_MAX),
+		.walk_by = o->engine->walks_by_tables ? o->walk : SAMPLER_FRAME_POINTERS,
+		.n_walks = n_walks(s),
 	};
 	for (size_t i = 0; i < MIN(o->n_cgroups, (size_t)SAMPLER_CGROUPS_MAX); i++)
 		settings.cgroups[settings.n_cgroups++] = o->cgroups[i];
@@ -181,6 +209,9 @@ static int change_settings(struct sampler *s, struct mw_error *e)
 		return error_errno(e, r, "the settings of the sampler's BPF object");
 	if (o->ring_size)
 		bpf_map__set_max_entries(bpf_object__find_map_by_name(s->bpf, "ring"), o->ring_size);
+	struct bpf_map *walks = bpf_object__find_map_by_name(s->bpf, "walks");
+	if (walks)
+		bpf_map__set_max_entries(walks, settings.n_walks);
 	return 0;
 }
 
@@ -233,6 +264,17 @@ static int load(struct sampler *s, struct mw_error *e)
 	return s->options.all_tasks ? 0 : attach_followers(s, e);
 }
 
+static int open_tables(struct sampler *s, struct mw_error *e)
+{
+	const struct sampler_options *o = &s->options;
+	if (!o->callers || o->walk == SAMPLER_FRAME_POINTERS || !o->engine->walks_by_tables)
+		return 0;
+	int r = tables_new(bpf_object__find_map_fd_by_name(s->bpf, "tables"),
+			   bpf_object__find_map_fd_by_name(s->bpf, "tables_wanted"),
+			   o->unwind_memory ? o->unwind_memory : TABLES_LIMIT, &s->tables);
+	return r < 0 ? error_errno(e, r, "unwinding tables") : 0;
+}
+
 int sampler_open(const struct sampler_options *options, const struct sampler_handler *handler,
 		 struct sampler **ret, struct mw_error *e)
 {
@@ -251,6 +293,8 @@ int sampler_open(const struct sampler_options *options, const struct sampler_han
 		loading_for = NULL;
 		libbpf_set_print(printer);
 	}
+	if (r == 0)
+		r = open_tables(s, e);
 	if (r == 0) {
 		int ring = bpf_object__find_map_fd_by_name(s->bpf, "ring");
 		s->ring = ring_buffer__new(ring, on_record, s, NULL);
@@ -270,6 +314,7 @@ void sampler_free(struct sampler *s)
 	if (!s)
 		return;
 	cpu_events_free(s->events);
+	tables_free(s->tables);
 	ring_buffer__free(s->ring);
 	for (size_t i = 0; i < s->n_links; i++)
 		bpf_link__destroy(s->links[i]);
@@ -327,6 +372,8 @@ static void clear_files(struct sampler *s)
 	uint8_t key[MAX(sizeof(struct file_key), BUILD_ID_SIZE)];
 	while (bpf_map_get_next_key(s->files, NULL, key) == 0)
 		bpf_map_delete_elem(s->files, key);
+	if (s->tables)
+		tables_forget_numbers(s->tables);
 	s->n_files = 0;
 }
 
@@ -335,6 +382,11 @@ void sampler_refresh(struct sampler *s)
 	cpu_events_refresh(s->events);
 	if (s->n_files >= FILES_BEFORE_CLEARING)
 		clear_files(s);
+}
+
+void sampler_follow_cpus(struct sampler *s)
+{
+	cpu_events_follow(s->events);
 }
 
 void sampler_pause(struct sampler *s, bool pause)
@@ -351,6 +403,14 @@ void sampler_forget_file(struct sampler *s, const struct inode_key *key,
 			 const struct mw_file_id *id)
 {
 	bpf_map_delete_elem(s->files, id->kind == MW_FILE_ID_NONE ? (const void *)key : id->bytes);
+}
+
+int sampler_supply(struct sampler *s, uint32_t number, const struct mw_file_id *id, int fd)
+{
+	if (s->tables)
+		return tables_supply(s->tables, number, id, fd);
+	cleanup_close(&fd);
+	return 0;
 }
 
 static uint64_t sum_counter(const struct sampler *s, uint32_t which)
@@ -400,7 +460,15 @@ void sampler_get_counts(struct sampler *s, struct sampler_counts *ret)
 		.targets_full = sum_counter(s, COUNT_TARGETS_FULL),
 		.lookups = sum_counter(s, COUNT_FOUND),
 		.lookups_busy = sum_counter(s, COUNT_BUSY),
+		.walks_full = sum_counter(s, COUNT_WALKS_FULL),
+		.walks = sum_counter(s, COUNT_WALKS),
+		.walk_frames = sum_counter(s, COUNT_FRAMES),
+		.walk_faults = sum_counter(s, COUNT_FAULTS),
+		.walks_moved = sum_counter(s, COUNT_MOVED),
 	};
+	ret->cpu_unwatched_ns = s->events ? cpu_events_unwatched(s->events) : 0;
+	if (s->tables)
+		ret->tables = tables_get_counts(s->tables);
 	for (size_t i = 0; s->events && i < s->options.n_events; i++)
 		ret->expected += cpu_events_expected(s->events, i);
 }

@@ -13,11 +13,18 @@
 #include "base/frame.h"
 #include "base/log.h"
 #include "capture/event.h"
+#include "capture/tables.h"
 
 struct engine;
 struct sampler;
 
 #define SAMPLER_CGROUPS_MAX 8
+
+enum sampler_walk {
+	SAMPLER_FRAME_POINTERS,
+	SAMPLER_TABLES, /* where there is no table a stack ends */
+	SAMPLER_AUTO,	/* there it goes on by frame pointers */
+};
 
 struct sampler_options {
 	size_t size; /* of this struct, for those who come later */
@@ -29,7 +36,10 @@ struct sampler_options {
 	size_t n_cgroups;                      /* are targets too */
 	bool count_idle;    /* idle CPUs give samples too */
 	bool callers;       /* whole stacks, not only leaves */
-	uint32_t max_frames; /* of each part of a stack; 0: as many as the kernel gives (127) */
+	uint32_t max_frames; /* of each part of a stack; 0: as many as there can be: 127 in the kernel and by
+			      * frame pointers, 1024 by tables */
+	enum sampler_walk walk; /* how callers are found in user space */
+	uint64_t unwind_memory; /* bytes that tables may take in the kernel; 0: TABLES_LIMIT */
 	uint32_t ring_size; /* bytes, a power of two; 0: 8 MiB */
 	const struct log *log;
 };
@@ -68,6 +78,9 @@ struct sampler_handler {
 	/* Negative ends the dispatch, which returns it. */
 	int (*on_sample)(void *data, const struct sample *sample);
 	int (*on_file)(void *data, const struct file_sighting *sighting);
+	/* The unwinding table of a file number is wanted: answer with sampler_supply() once it is known.
+	 * Told once until then, and again when it was evicted. May be NULL if none are walked by. */
+	int (*on_table_wanted)(void *data, uint32_t number);
 };
 
 /* Everything that was counted; what is lost is named so. */
@@ -87,6 +100,13 @@ struct sampler_counts {
 	uint64_t targets_full;    /* children of targets that are not watched: too many */
 	uint64_t lookups;         /* addresses asked for in address spaces */
 	uint64_t lookups_busy;    /* ... that found it locked at each try */
+	uint64_t cpu_unwatched_ns; /* time, at most, in which CPUs that had come were not sampled yet */
+	uint64_t walks_full;      /* user parts without callers: too many were walked at once */
+	uint64_t walks;           /* user parts walked by tables, */
+	uint64_t walk_frames;     /* their frames, */
+	uint64_t walk_faults;     /* words of stacks that had to be brought into memory, */
+	uint64_t walks_moved;     /* tasks that had run on since the sample */
+	struct tables_counts tables;
 };
 
 /* Loads everything; nothing runs yet. */
@@ -107,6 +127,8 @@ int sampler_fd(const struct sampler *sampler);
 int sampler_dispatch(struct sampler *sampler);
 /* Once a second: follows CPUs that come and go, makes room for new files. */
 void sampler_refresh(struct sampler *sampler);
+/* Ten times a second: follows CPUs that the kernel says went or came. */
+void sampler_follow_cpus(struct sampler *sampler);
 /* No samples until it is called again with false. */
 void sampler_pause(struct sampler *sampler, bool pause);
 /* From now on the rate is the one asked for divided by this. */
@@ -114,6 +136,8 @@ void sampler_set_divisor(struct sampler *sampler, unsigned divisor);
 /* The file will be announced again at its next sample: opening it failed, another task may help. */
 void sampler_forget_file(struct sampler *sampler, const struct inode_key *key,
 			 const struct mw_file_id *id);
+/* The table of a file number, as tables_supply() says; the answer to on_table_wanted(), or before it. */
+int sampler_supply(struct sampler *sampler, uint32_t number, const struct mw_file_id *id, int fd);
 /* Stops the events and delivers what is left. Counts are final then. */
 int sampler_stop(struct sampler *sampler);
 

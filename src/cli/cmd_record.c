@@ -23,9 +23,14 @@ struct arguments {
 
 #define DEFAULT_FREQUENCY 99
 
+#define CALL_GRAPH_DWARF (RECORD_TABLES + 1)
+
 static const struct option_choice call_graphs[] = {
 	[RECORD_LEAF_ONLY] = {"none", "only the function that was running"},
 	[RECORD_FRAME_POINTERS] = {"fp", "callers by frame pointers"},
+	[RECORD_AUTO] = {"auto", "callers by unwinding tables, by frame pointers where there is none"},
+	[RECORD_TABLES] = {"tables", "callers by unwinding tables alone"},
+	[CALL_GRAPH_DWARF] = {"dwarf", "perf's name for what tables does"},
 	{},
 };
 
@@ -79,11 +84,17 @@ static const struct option_spec options[] = {
 	{OPTION_NUMBER, 'c', "count", "N", AT(record.count), .min = 1,
 	 .help = "Instead of -F: one sample each N events."},
 	{OPTION_FLAG, 'g', NULL, AT(call_graph),
-	 .help = "Record the callers too; the same as --call-graph fp."},
+	 .help = "Record the callers too; the same as --call-graph auto."},
 	{OPTION_CHOICE, 0, "call-graph", "HOW", AT(record.call_graph), .choices = call_graphs,
-	 .help = "How callers are found: fp (frame pointers) or none."},
-	{OPTION_NUMBER, 0, "max-stack", "N", AT(record.max_stack), .min = 1, .max = 127,
-	 .help = "Frames of a stack that are kept, in the kernel and in the program each. Default: 127."},
+	 .help = "How callers are found in a program: auto (by the unwinding tables that its files carry, by frame "
+		 "pointers in code that has none), tables (a stack ends where there is no table), fp (frame "
+		 "pointers alone, which most programs do not keep) or none. dwarf is taken for tables."},
+	{OPTION_NUMBER, 0, "max-stack", "N", AT(record.max_stack), .min = 1, .max = 1024,
+	 .help = "Frames of a stack that are kept, in the kernel and in the program each. Default: 1024; the kernel "
+		 "itself, and frame pointers, give 127 at most."},
+	{OPTION_BYTES, 0, "unwind-memory", "SIZE", AT(record.unwind_memory), .min = 1 << 20, .unit = 1,
+	 .help = "What unwinding tables may take in the kernel (64M, 1G). The one that was not used for the longest "
+		 "time goes first. Default: 256M."},
 	{OPTION_CHOICE, 0, "engine", "NAME", AT(record.engine), .choices = engines,
 	 .help = "How addresses become files: deferred (in task work, exactly; Linux 6.18), immediate (at "
 		 "the sample, by build IDs; Linux 5.15), or auto, the best that the kernel offers."},
@@ -113,7 +124,7 @@ static const struct option_spec options[] = {
 static const struct arguments defaults = {
 	.record = {
 		.frequency = 0,
-		.max_stack = 127,
+		.max_stack = 1024,
 		.engine = RECORD_ENGINE_AUTO,
 		.ring_size = 8 << 20,
 		.bucket = 100000000,
@@ -193,7 +204,9 @@ static int complete(struct invocation *in, struct arguments *a)
 	if (!r->frequency && !r->count)
 		r->frequency = DEFAULT_FREQUENCY;
 	if (a->call_graph && r->call_graph == RECORD_LEAF_ONLY)
-		r->call_graph = RECORD_FRAME_POINTERS;
+		r->call_graph = RECORD_AUTO;
+	if ((int)r->call_graph == CALL_GRAPH_DWARF)
+		r->call_graph = RECORD_TABLES;
 	while (r->ring_size & (r->ring_size - 1)) /* up to a power of two, like perf */
 		r->ring_size += r->ring_size & -r->ring_size;
 	r->pids = a->pids.items;

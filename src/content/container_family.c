@@ -140,7 +140,7 @@ bool container_path_before(const char *path, const char *part, char *buf, size_t
 /* name:x:1000:1000:Full Name:/home/name:/bin/sh */
 static bool read_passwd_line(char *line, uid_t user, char *buf, size_t size)
 {
-	char *rest = line, *fields[6];
+	char *rest = line, *fields[6] = {};
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
 		fields[i] = strsep(&rest, ":");
 		if (!fields[i])

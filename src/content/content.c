@@ -82,13 +82,20 @@ static uint64_t ask_subvolume(int fd)
 	return ioctl(fd, BTRFS_IOC_INO_LOOKUP, &args) == 0 ? args.treeid : 0;
 }
 
-int content_ask_key(int fd, struct inode_key *ret)
+int content_ask_attributes(int fd, struct inode_key *ret)
 {
 	struct statx s;
 	int r = stat_cached(fd, &s);
+	if (r == 0)
+		*ret = key_from_statx(&s);
+	return r;
+}
+
+int content_ask_key(int fd, struct inode_key *ret)
+{
+	int r = content_ask_attributes(fd, ret);
 	if (r < 0)
 		return r;
-	*ret = key_from_statx(&s);
 	ret->subvolume = ask_subvolume(fd);
 	ioctl(fd, FS_IOC_GETVERSION, &ret->generation); /* where there is none it is 0 */
 	return 0;

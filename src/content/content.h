@@ -30,6 +30,8 @@ int pin_open(const struct finder_context *context, const struct file_request *re
  * The device of a file on btrfs is the subvolume's own, not that of the key.
  */
 int content_ask_key(int fd, struct inode_key *ret);
+/* What of the key stat(2) tells by itself, from what is cached; an O_PATH descriptor will do. */
+int content_ask_attributes(int fd, struct inode_key *ret);
 /* For a descriptor that did not come from pin_open(): remembers its state, and its path as label. */
 int pin_remember(struct pin *pin);
 /*

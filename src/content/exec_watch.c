@@ -44,7 +44,7 @@ void exec_watch_free(struct exec_watch *w)
 {
 	if (!w)
 		return;
-	for (int fd; (fd = exec_watch_next(w)) >= 0;)
+	for (int fd; (fd = exec_watch_next(w, NULL)) >= 0;)
 		close(fd);
 	cleanup_close(&w->fanotify);
 	cleanup_close(&w->mounts);
@@ -182,7 +182,7 @@ static int fill(struct exec_watch *w)
 	return 0;
 }
 
-int exec_watch_next(struct exec_watch *w)
+int exec_watch_next(struct exec_watch *w, uint32_t *ret_pid)
 {
 	for (;;) {
 		if (w->at >= w->n) {
@@ -202,6 +202,8 @@ int exec_watch_next(struct exec_watch *w)
 		if (event->fd < 0)
 			continue;
 		w->counts.events++;
+		if (ret_pid)
+			*ret_pid = event->pid > 0 ? (uint32_t)event->pid : 0;
 		return event->fd;
 	}
 }

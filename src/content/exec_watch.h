@@ -25,8 +25,11 @@ int exec_watch_new(const struct proc *proc, const struct log *log, struct exec_w
 void exec_watch_free(struct exec_watch *w);
 /* Readable when a file was executed. */
 int exec_watch_fd(const struct exec_watch *w);
-/* The next file that was executed, open for reading, which the caller closes; or -EAGAIN. */
-int exec_watch_next(struct exec_watch *w);
+/*
+ * The next file that was executed, open for reading, which the caller closes; or -EAGAIN. `ret_pid`
+ * (may be NULL) gets the process that executed it, in our own PID namespace; 0: it is not in it.
+ */
+int exec_watch_next(struct exec_watch *w, uint32_t *ret_pid);
 /* The file needs not be reported again as long as it is not changed. */
 void exec_watch_ignore(struct exec_watch *w, int fd);
 

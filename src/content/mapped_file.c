@@ -38,6 +38,12 @@ static bool may_block(const struct proc *proc, uint32_t pid, uint32_t device)
 	return false;
 }
 
+uint64_t mapped_file_magic(const struct proc *proc, uint32_t pid, uint32_t device, int fd)
+{
+	struct statfs fs;
+	return !may_block(proc, pid, device) && fstatfs(fd, &fs) == 0 ? (uint64_t)fs.f_type : FUSE_MAGIC;
+}
+
 int mapped_file_ask(const struct proc *proc, struct file_request *request)
 {
 	struct finder_context context = {.proc = proc};
@@ -49,9 +55,31 @@ int mapped_file_ask(const struct proc *proc, struct file_request *request)
 	if (r < 0)
 		return r;
 	request->key = pin.key;
-	request->magic = FUSE_MAGIC;
-	struct statfs fs;
-	if (!may_block(proc, request->pid, pin.key.device) && fstatfs(fd, &fs) == 0)
-		request->magic = (uint64_t)fs.f_type;
+	request->magic = mapped_file_magic(proc, request->pid, pin.key.device, fd);
 	return 0;
+}
+
+static bool has_same_inode(const struct inode_key *a, const struct inode_key *b)
+{
+	return a->device == b->device && a->inode == b->inode;
+}
+
+/* What a finder has for the request: who it is, as stat(2) tells. */
+static int ask_finder(const struct finder *finder, const struct proc *proc,
+		      const struct file_request *request, struct inode_key *ret)
+{
+	struct finder_context context = {.proc = proc};
+	_cleanup_close_ int fd = finder->find(&context, request);
+	return fd < 0 ? fd : content_ask_attributes(fd, ret);
+}
+
+bool mapped_file_is_program(const struct proc *proc, const struct file_request *request)
+{
+	struct inode_key program, mapped;
+	if (ask_finder(&finder_exe, proc, request, &program) < 0)
+		return false;
+	/* btrfs and overlayfs show other numbers in maps than in stat(2), and never the latter's. */
+	return has_same_inode(&program, &request->key) ||
+	       (ask_finder(&finder_map_files, proc, request, &mapped) == 0 &&
+		has_same_inode(&program, &mapped));
 }

@@ -10,6 +10,7 @@
 #include "output/formats.h"
 
 #include "output/text.h"
+#include "profile/stack_ends.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -209,6 +210,39 @@ static void write_tallies(struct json *j, const char *key, enum profile_tally_ki
 	close_bracket(j, ']');
 }
 
+/* How the user parts of stacks end. */
+static void write_user_stacks(struct json *j)
+{
+	struct stack_ends ends;
+	const char *call_graph = profile_fact(j->p, PROFILE_FACT_CALL_GRAPH);
+	if (!call_graph)
+		return;
+	if (stack_ends_count(j->p, &ends) < 0) {
+		j->failed = true;
+		return;
+	}
+	open_bracket(j, "user_stacks", '{');
+	text_field(j, "call_graph", call_graph);
+	number_field(j, "count", ends.stacks);
+	if (strcmp(call_graph, "fp") != 0) {
+		number_field(j, "whole", ends.whole);
+		number_field(j, "guessed", ends.guessed);
+	}
+	number_field(j, "exiting", ends.exiting);
+	number_field(j, "exec_raced", ends.exec_raced);
+	open_bracket(j, "ended", '[');
+	for (unsigned reason = 0; reason < MW_N_REASONS; reason++) {
+		if (!ends.reasons[reason])
+			continue;
+		open_bracket(j, NULL, '{');
+		reason_field(j, (uint8_t)reason);
+		number_field(j, "count", ends.reasons[reason]);
+		close_bracket(j, '}');
+	}
+	close_bracket(j, ']');
+	close_bracket(j, '}');
+}
+
 static void write_frame(struct json *j, const struct profile_frame *f)
 {
 	static const char *const kinds[] = {
@@ -232,6 +266,16 @@ static void write_frame(struct json *j, const struct profile_frame *f)
 		number_field(j, "return", 1);
 	if (f->at.flags & FRAME_INFERRED)
 		true_field(j, "inferred");
+	if (f->at.flags & FRAME_INLINED)
+		true_field(j, "inlined");
+	if (f->n_lines) {
+		const struct profile_line *line = &j->p->lines.items[f->first_line];
+		string_field(j, "source", line->file);
+		if (line->line)
+			number_field(j, "line", line->line);
+	}
+	if (f->at.flags & FRAME_GUESSED)
+		true_field(j, "guessed");
 	if (f->name.name) {
 		struct buffer readable = {};
 		text_demangle(&readable, profile_string(j->p, f->name.name));
@@ -304,6 +348,7 @@ static int json_write(const struct profile *p, FILE *out)
 	write_tallies(&j, "losses", PROFILE_LOSS);
 	write_tallies(&j, "skipped", PROFILE_SKIPPED);
 	write_tallies(&j, "counters", PROFILE_COUNTER);
+	write_user_stacks(&j);
 	number_field(&j, "total_count", p->total_count);
 	number_field(&j, "total_value", p->total_value);
 	open_bracket(&j, "samples", '[');

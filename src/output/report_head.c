@@ -2,6 +2,7 @@
 #include "output/report_parts.h"
 
 #include "output/text.h"
+#include "profile/stack_ends.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -109,6 +110,15 @@ static void add_engine(struct buffer *b, const struct profile *p)
 	buffer_printf(b, "\n");
 }
 
+static uint64_t tally_count(const struct profile *p, const char *name)
+{
+	vec_foreach(tally, &p->tallies) {
+		if (strcmp(profile_string(p, tally->name), name) == 0)
+			return tally->count;
+	}
+	return 0;
+}
+
 /* "ring-full 8, throttled 3" of those that are not 0. */
 static void add_tallies(struct buffer *b, const struct profile *p, enum profile_tally_kind kind)
 {
@@ -201,6 +211,71 @@ static void add_cost(struct buffer *b, const struct profile *p)
 	buffer_printf(b, "\n");
 }
 
+/* "no-table 12, exiting 3" */
+static void add_reasons(struct buffer *b, const struct stack_ends *ends)
+{
+	char text[24];
+	const char *separator = "";
+	for (unsigned reason = 0; reason < MW_N_REASONS; reason++) {
+		if (!ends->reasons[reason])
+			continue;
+		buffer_printf(b, "%s%s %" PRIu64, separator,
+			      text_reason((uint8_t)reason, text, sizeof text), ends->reasons[reason]);
+		separator = ", ";
+	}
+}
+
+/* Which share of user stacks is whole, and why the others are not. */
+static int add_stacks(struct buffer *b, const struct profile *p)
+{
+	struct stack_ends ends;
+	const char *how = profile_fact(p, PROFILE_FACT_CALL_GRAPH);
+	if (!how)
+		return 0;
+	int r = stack_ends_count(p, &ends);
+	if (r < 0 || !ends.stacks)
+		return r;
+	bool by_pointers = strcmp(how, "fp") == 0;
+	uint64_t cut = ends.stacks - ends.whole - ends.guessed;
+	buffer_printf(b, "# stacks:   ");
+	if (by_pointers)
+		buffer_printf(b, "of programs by frame pointers: callers without them are missing, unseen");
+	else
+		buffer_printf(b, "%.1f%% of %" PRIu64 " in programs reach the bottom",
+			      100.0 * (double)ends.whole / (double)ends.stacks, ends.stacks);
+	if (ends.guessed && !by_pointers)
+		buffer_printf(b, "; %" PRIu64 " by frame pointers for want of a table", ends.guessed);
+	if (cut) {
+		buffer_printf(b, "; %" PRIu64 " end before: ", cut);
+		add_reasons(b, &ends);
+	}
+	if (ends.exiting || ends.exec_raced)
+		buffer_printf(b, "; beside them %" PRIu64 " in exit and %" PRIu64 " in exec that have none any more",
+			      ends.exiting, ends.exec_raced);
+	buffer_printf(b, "\n");
+	return 0;
+}
+
+/* What the unwinding tables cost. */
+static void add_unwinding(struct buffer *b, const struct profile *p)
+{
+	uint64_t loaded = tally_count(p, "unwinding-tables-loaded");
+	if (!loaded)
+		return;
+	buffer_printf(b, "# unwinding: %" PRIu64 " tables, ", loaded);
+	add_bytes(b, tally_count(p, "unwinding-tables-max-bytes"));
+	buffer_printf(b, " in the kernel");
+	uint64_t evicted = tally_count(p, "unwinding-tables-evicted");
+	uint64_t refused = tally_count(p, "unwinding-tables-refused");
+	if (evicted || refused)
+		buffer_printf(b, ", %" PRIu64 " made room for others, %" PRIu64 " found none", evicted,
+			      refused);
+	uint64_t absent = tally_count(p, "unwinding-tables-absent");
+	if (absent)
+		buffer_printf(b, ", %" PRIu64 " files have none", absent);
+	buffer_printf(b, "\n");
+}
+
 /* What the mark of such rows means, if there are any. */
 static void add_inferred(struct buffer *b, const struct profile *p)
 {
@@ -225,16 +300,19 @@ int report_write_head(const struct profile *p, FILE *out)
 	add_time(&b, p);
 	add_event(&b, p);
 	add_engine(&b, p);
+	int r = add_stacks(&b, p);
 	add_lost(&b, p);
 	add_account(&b, p);
 	add_cost(&b, p);
+	add_unwinding(&b, p);
 	add_inferred(&b, p);
 	if (p->damage) {
 		buffer_printf(&b, "# damaged:  ");
 		text_escape(&b, p->damage);
 		buffer_printf(&b, "\n");
 	}
-	int r = b.failed ? -ENOMEM : 0;
+	if (b.failed)
+		r = -ENOMEM;
 	if (r == 0)
 		fwrite(b.data, 1, b.n, out);
 	buffer_deinit(&b);

@@ -13,13 +13,14 @@
 
 /* The format's version. A new tag, reason, fact or tally raises the minor, all else the major. */
 #define PROFILE_MAJOR 1
-#define PROFILE_MINOR 1
+#define PROFILE_MINOR 2
 
 /* Up to where the tables are written: entries behind are new. */
 struct codec_mark {
-	size_t strings, files, tasks, cgroups, containers, places, events, frames, nodes;
+	size_t strings, files, tasks, cgroups, containers, places, events, frames, nodes, codes;
 	/* Places in the profile's lists of changes and in its samples; they start anew at each flush. */
-	size_t changed_files, changed_cgroups, changed_containers, changed_places, changed_names;
+	size_t changed_files, changed_cgroups, changed_containers, changed_places, changed_names, changed_codes;
+	size_t changed_lines;
 	size_t samples;
 	bool facts;
 };

@@ -35,6 +35,17 @@ static int name_file_frame(struct naming *n, uint32_t number)
 	return set_name(n, number, &s, s.start);
 }
 
+static int name_code_frame(struct naming *n, uint32_t number)
+{
+	const struct frame *at = &n->profile->frames.items[number].at;
+	uint32_t found = n->find_code ? n->find_code(n->data, at) : UINT32_MAX;
+	if (found == UINT32_MAX)
+		return profile_set_name(n->profile, number, NULL, NULL, 0, MW_REASON_JIT_NO_MAP);
+	const struct profile_code *code = &n->profile->codes.items[found];
+	struct symbol symbol = {.name = profile_string(n->profile, code->name)};
+	return set_name(n, number, &symbol, code->start);
+}
+
 /* 1: done with it, 0: its file is not ready, or -ENOMEM. */
 static int name_frame(struct naming *n, uint32_t number, bool is_last_time)
 {
@@ -52,7 +63,7 @@ static int name_frame(struct naming *n, uint32_t number, bool is_last_time)
 		r = name_file_frame(n, number);
 		break;
 	case FRAME_JIT:
-		r = profile_set_name(n->profile, number, NULL, NULL, 0, MW_REASON_JIT_NO_MAP);
+		r = name_code_frame(n, number);
 		break;
 	}
 	return r < 0 ? r : 1;
@@ -90,6 +101,17 @@ int naming_go_on(struct naming *n)
 	symbolizer_forget_failures(n->symbolizer);
 	int r = name_waiting(n, false);
 	return r < 0 ? r : name_new(n, false);
+}
+
+bool naming_is_done(const struct naming *n)
+{
+	return n->next == n->profile->frames.n && !n->waiting.n;
+}
+
+void naming_forget(struct naming *n)
+{
+	n->next = 0;
+	n->waiting.n = 0;
 }
 
 int naming_finish(struct naming *n)

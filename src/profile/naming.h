@@ -15,6 +15,8 @@ struct naming {
 	struct symbolizer *symbolizer; /* not owned */
 	/* Whether a file's symbols are as complete as they will be for now; NULL: all are. */
 	bool (*is_ready)(void *data, uint32_t file);
+	/* The piece of code that a frame in memory without a file is in; UINT32_MAX: unknown. NULL: all are. */
+	uint32_t (*find_code)(void *data, const struct frame *frame);
 	void *data;
 	size_t next;           /* first frame nobody has looked at */
 	VEC(uint32_t) waiting; /* frames whose file is not ready */
@@ -23,6 +25,12 @@ struct naming {
 void naming_deinit(struct naming *naming);
 /* Names what can be named now. 0 or -ENOMEM. */
 int naming_go_on(struct naming *naming);
+/*
+ * Before the profile forgets its frames, which are all in its file: true if each has a name or a reason
+ * that is final. Afterwards frames are looked at from the first on again.
+ */
+bool naming_is_done(const struct naming *naming);
+void naming_forget(struct naming *naming);
 /* Names what is left, ready or not: afterwards each frame has a name or a reason. */
 int naming_finish(struct naming *naming);
 

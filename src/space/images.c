@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "content/mapped_file.h"
 
 #include <errno.h>
 #include <time.h>
@@ -24,7 +25,6 @@ struct image {
 	uint32_t exec_count;
 	uint64_t start_time;
 	uint64_t used; /* 0: the place is free */
-	uint64_t start_code;
 	uint64_t sampled; /* time of the latest sample that was asked about */
 	uint32_t sequence; /* of that sample */
 	struct view before;
@@ -116,6 +116,22 @@ static bool is_same_program(struct images *images, const struct sample *sample,
 	return !sample->image || (now.start_code ^ now.start_stack) == sample->image;
 }
 
+/* What lies at the program's start is the program, unless it mapped another file there. */
+static void mark_program(const struct images *images, const struct image *image, uint32_t tid,
+			 struct snapshot *snapshot, uint64_t start_code)
+{
+	const struct mapping *m = snapshot_find(snapshot, start_code);
+	struct file_request request = {.pid = image->pid, .tid = tid};
+	if (!m || !m->inode)
+		return;
+	request.map_start = m->start;
+	request.map_end = m->end;
+	request.key.inode = m->inode;
+	request.key.device = m->major << 20 | m->minor;
+	if (mapped_file_is_program(images->proc, &request))
+		snapshot_mark_program(snapshot, m);
+}
+
 static void take(struct images *images, struct image *image, const struct sample *sample)
 {
 	struct snapshot *snapshot;
@@ -124,6 +140,7 @@ static void take(struct images *images, struct image *image, const struct sample
 	if (!is_same_program(images, sample, &start_code) ||
 	    snapshot_take(images->proc, image->pid, sample->task.tid, &snapshot) < 0)
 		return;
+	mark_program(images, image, sample->task.tid, snapshot, start_code);
 	if (!is_same_program(images, sample, &start_code)) { /* it became another while we read */
 		snapshot_free(snapshot);
 		return;
@@ -131,7 +148,6 @@ static void take(struct images *images, struct image *image, const struct sample
 	snapshot_free(image->before.snapshot);
 	image->before = image->after;
 	image->after = (struct view){snapshot, begun, clock_now_ns(), image->sequence, false};
-	image->start_code = start_code;
 }
 
 bool images_is_same_program(struct images *images, const struct sample *sample)
@@ -191,7 +207,7 @@ static bool is_seen_around(const struct image *image, const struct sample *sampl
 static enum image_proof prove(const struct image *image, const struct sample *sample,
 			      uint64_t address, const struct mapping *m)
 {
-	if (m && m->inode && image->start_code >= m->start && image->start_code < m->end)
+	if (m && m->is_program)
 		return image->after.begun < sample->time ? IMAGE_PROGRAM : IMAGE_PROVED;
 	if (sample->sequence)
 		return IMAGE_SEEN;

@@ -31,7 +31,7 @@ static int parse(struct snapshot *s)
 			continue;
 		end = m.end;
 		struct mapping mapping = {m.start, m.end,	m.offset,     m.inode,
-					  m.major, m.minor, m.protection, m.name};
+					  m.major, m.minor, m.protection, false, m.name};
 		int r = vec_push(&s->mappings, mapping);
 		if (r < 0)
 			return r;
@@ -53,6 +53,11 @@ int snapshot_take(const struct proc *proc, uint32_t pid, uint32_t tid, struct sn
 	}
 	*ret = s;
 	return 0;
+}
+
+void snapshot_mark_program(struct snapshot *s, const struct mapping *mapping)
+{
+	s->mappings.items[mapping - s->mappings.items].is_program = true;
 }
 
 size_t snapshot_count(const struct snapshot *s)

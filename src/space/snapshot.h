@@ -11,6 +11,7 @@
 
 #include "proc/maps.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct mapping {
@@ -21,6 +22,7 @@ struct mapping {
 	uint32_t major;      /* with inode: which file, as maps tells it */
 	uint32_t minor;
 	uint32_t protection; /* MAP_* */
+	bool is_program;     /* somebody found it to be of the process's own program */
 	const char *name;    /* in the snapshot's text; "" for nameless memory */
 };
 
@@ -29,6 +31,8 @@ struct snapshot;
 /* -ESRCH or -ENOENT if the task is gone. Ranges that are not in order are dropped. */
 int snapshot_take(const struct proc *proc, uint32_t pid, uint32_t tid, struct snapshot **ret);
 void snapshot_free(struct snapshot *snapshot);
+/* One of its mappings is of the program that the process runs. */
+void snapshot_mark_program(struct snapshot *snapshot, const struct mapping *mapping);
 size_t snapshot_count(const struct snapshot *snapshot);
 /* NULL if nothing is mapped there. Valid as long as the snapshot. */
 const struct mapping *snapshot_find(const struct snapshot *snapshot, uint64_t address);

@@ -53,6 +53,8 @@ struct store {
 	uint64_t size_limit;
 	const struct log *log;
 	bool temporary; /* goes with the last close */
+	struct store *elsewhere; /* NULL as long as this one can be written */
+	int elsewhere_cause;
 };
 
 DEFINE_CLEANUP(struct store *, store_close)
@@ -109,7 +111,7 @@ int store_open(const struct store_options *options, struct store **ret, struct m
 	store->size_limit = options->size_limit ? options->size_limit : STORE_SIZE_LIMIT;
 	store->log = options->log;
 	const char *directory = options->directory ? options->directory : path;
-	r = root_open(directory, false, &store->root, e);
+	r = root_open(directory, options->read_only, &store->root, e);
 	if (is_unwritable(r) && options->allow_read_only)
 		r = root_open(directory, true, &store->root, e);
 	if (r == 0 && !store->root.read_only)
@@ -157,10 +159,35 @@ void store_close(struct store *store)
 {
 	if (!store)
 		return;
+	store_close(store->elsewhere);
 	if (store->temporary)
 		nftw(store->root.path, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 	root_close(&store->root);
 	free(store);
+}
+
+/* ---- when its disk is full --------------------------------------------------------------------- */
+
+/* Of what a recording may put into /tmp or into memory. */
+#define ELSEWHERE_SIZE_LIMIT (UINT64_C(64) << 20)
+
+bool store_is_disk_error(int code)
+{
+	return code == -ENOSPC || code == -EDQUOT || code == -EROFS;
+}
+
+int store_go_elsewhere(struct store *store, int cause, struct mw_error *e)
+{
+	if (store->elsewhere)
+		return 0;
+	store->elsewhere_cause = cause;
+	const struct store_options options = {.size_limit = ELSEWHERE_SIZE_LIMIT, .log = store->log};
+	return store_open_temporary(&options, &store->elsewhere, e);
+}
+
+int store_elsewhere_cause(const struct store *store)
+{
+	return store->elsewhere ? store->elsewhere_cause : 0;
 }
 
 const char *store_directory(const struct store *store)
@@ -234,6 +261,8 @@ static int entry_failed(const struct store *store, int r, struct mw_error *e)
 int store_lookup(struct store *store, const struct mw_file_id *id, struct meta *ret,
 		 struct mw_error *e)
 {
+	if (store->elsewhere && store_lookup(store->elsewhere, id, ret, NULL) == 1)
+		return 1;
 	*ret = (struct meta){};
 	_cleanup_close_ int entry = root_open_entry(&store->root, id, false);
 	if (entry == -ENOENT)
@@ -314,6 +343,11 @@ static int open_pair_locked(struct store *store, int entry, const struct mw_file
 int store_open_part(struct store *store, const struct mw_file_id *id, enum store_part part,
 		    struct meta *ret, struct mw_error *e)
 {
+	if (store->elsewhere) {
+		int there = store_open_part(store->elsewhere, id, part, ret, NULL);
+		if (there >= 0)
+			return there;
+	}
 	_cleanup_close_ int entry = root_open_entry(&store->root, id, false);
 	if (entry == -ENOENT)
 		return -ENOENT;
@@ -343,7 +377,8 @@ static bool has_meta(const struct store *store, const struct mw_file_id *id)
 	if (root_entry_path(id, path) < 0)
 		return false;
 	strcat(path, "/" META_NAME);
-	return faccessat(store->root.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return faccessat(store->root.fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+	       (store->elsewhere && has_meta(store->elsewhere, id));
 }
 
 int store_complete_id(struct store *store, const struct mw_file_id *padded, struct mw_file_id *ret)
@@ -376,6 +411,11 @@ int store_begin(struct store *store, const struct mw_file_id *id, enum store_par
 		struct store_writer *ret, struct mw_error *e)
 {
 	char path[ROOT_ENTRY_MAX];
+	if (store->elsewhere) {
+		int there = store_begin(store->elsewhere, id, part, ret, e);
+		ret->is_elsewhere = true;
+		return there;
+	}
 	*ret = (struct store_writer){.id = *id, .part = part, .fd = -1};
 	if ((unsigned)part >= STORE_N_PARTS || root_entry_path(id, path) < 0)
 		return error_set(e, -EINVAL, "no such part, or no file id");
@@ -391,6 +431,8 @@ void store_abort(struct store *store, struct store_writer *writer)
 {
 	if (writer->fd < 0)
 		return;
+	if (writer->is_elsewhere)
+		store = store->elsewhere;
 	unlinkat(store->root.temporaries, writer->name, 0);
 	close(take_fd(writer->fd));
 }
@@ -620,6 +662,10 @@ static int commit_locked(struct store *store, struct store_writer *writer,
 int store_commit(struct store *store, struct store_writer *writer,
 		 const struct store_commit *commit, struct mw_error *e)
 {
+	if (writer->is_elsewhere) {
+		writer->is_elsewhere = false;
+		return store_commit(store->elsewhere, writer, commit, e);
+	}
 	int r = commit_locked(store, writer, commit, e);
 	store_abort(store, writer); /* after a commit the name is gone, and this only closes */
 	if (r >= 0)
@@ -631,6 +677,8 @@ int store_update(struct store *store, const struct mw_file_id *id, const struct 
 		 struct mw_error *e)
 {
 	struct change change;
+	if (store->elsewhere)
+		return store_update(store->elsewhere, id, about, e);
 	int r = change_begin(&change, store, id, e);
 	if (r == 0) {
 		r = meta_merge(&change.meta, about);

@@ -5,7 +5,8 @@
  *
  * A store that cannot be used (unwritable, full, foreign) is an error of store_open(); the caller
  * may go on with store_open_temporary(), which lasts as long as the process. Errors of single
- * operations (-ENOSPC, -EROFS, -EBUSY) cost that operation only. A meta or a part that is damaged
+ * operations (-ENOSPC, -EROFS, -EBUSY) cost that operation only; if its disk is full, the caller may
+ * store_go_elsewhere(). A meta or a part that is damaged
  * is as if it were not there, and is replaced by the next one that is written.
  *
  * One store object, one thread, one process: a child of fork() opens its own.
@@ -24,6 +25,7 @@ struct store_options {
 				  $XDG_CACHE_HOME or ~/.cache */
 	uint64_t size_limit;   /* bytes of all files, in whole blocks; 0: STORE_SIZE_LIMIT */
 	bool allow_read_only;  /* what cannot be written is opened for reading, not refused */
+	bool read_only;        /* opened for reading; -ENOENT if there is none */
 	const struct log *log; /* may be NULL; must live as long as the store */
 };
 
@@ -38,6 +40,16 @@ int store_open(const struct store_options *options, struct store **ret, struct m
 int store_open_temporary(const struct store_options *options, struct store **ret,
 			 struct mw_error *e);
 void store_close(struct store *store);
+/* Whether this error of a write means that the store's disk takes nothing more. */
+bool store_is_disk_error(int code);
+/*
+ * From here on whatever is written goes to a temporary store, which is asked before this one when
+ * something is read. `cause` is the error of the write that failed. 0 (also if that was done before),
+ * or why there can be none.
+ */
+int store_go_elsewhere(struct store *store, int cause, struct mw_error *e);
+/* The cause, or 0 as long as this store is written to. */
+int store_elsewhere_cause(const struct store *store);
 /* The path, for people. */
 const char *store_directory(const struct store *store);
 bool store_is_read_only(const struct store *store);
@@ -67,6 +79,7 @@ struct store_writer {
 	struct mw_file_id id;
 	enum store_part part;
 	int fd;        /* open for reading and writing; hand it to the child that builds */
+	bool is_elsewhere; /* begun in the temporary store */
 	char name[24]; /* of the temporary file */
 };
 

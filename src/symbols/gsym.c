@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "symbols/gsym.h"
 
+#include "base/cleanup.h"
 #include "base/cursor.h"
 #include "base/error.h"
 
@@ -67,6 +68,13 @@ int gsym_init(struct gsym *gsym, const void *data, uint64_t size, struct mw_erro
 	gsym->strings = (const char *)cursor_bytes(&strings, gsym->strings_size);
 	if (!gsym->strings)
 		return error_at(e, -EBADMSG, strings_offset, "the GSYM's strings lie outside of it");
+	while (gsym->strings_size && gsym->strings[gsym->strings_size - 1])
+		gsym->strings_size--;
+
+	/* Who asks for names only may do without files. */
+	uint32_t n_files = cursor_u32(&c);
+	gsym->files = cursor_bytes(&c, (uint64_t)n_files * 8);
+	gsym->n_files = gsym->files ? n_files : 0;
 	return 0;
 }
 
@@ -90,13 +98,20 @@ static uint64_t offset_of(const struct gsym *gsym, uint32_t i)
 	}
 }
 
-/* A name that ends inside the strings. */
-static const char *string_at(const struct gsym *gsym, uint32_t offset)
+const char *gsym_string(const struct gsym *gsym, uint32_t offset)
 {
-	if (offset >= gsym->strings_size ||
-	    !memchr(gsym->strings + offset, 0, gsym->strings_size - offset))
-		return NULL;
-	return gsym->strings + offset;
+	return offset < gsym->strings_size ? gsym->strings + offset : "";
+}
+
+int gsym_file(const struct gsym *gsym, uint32_t number, const char **ret_directory,
+	      const char **ret_name)
+{
+	if (!number || number >= gsym->n_files)
+		return 0;
+	const uint8_t *p = gsym->files + 8 * (uint64_t)number;
+	*ret_directory = gsym_string(gsym, read_u32(gsym, p));
+	*ret_name = gsym_string(gsym, read_u32(gsym, p + 4));
+	return **ret_directory || **ret_name;
 }
 
 /*
@@ -116,23 +131,40 @@ int gsym_get(const struct gsym *gsym, uint32_t i, struct gsym_entry *ret)
 	if (info > gsym->size || gsym->size - info < 8)
 		return 0;
 	uint32_t size = read_u32(gsym, gsym->data + info);
-	const char *name = string_at(gsym, read_u32(gsym, gsym->data + info + 4));
-	if (!name || !*name)
+	const char *name = gsym_string(gsym, read_u32(gsym, gsym->data + info + 4));
+	if (!*name)
 		return 0;
 	uint64_t start = gsym->base + offset_of(gsym, i);
 	*ret = (struct gsym_entry){.start = start,
 				   .end = end_of(gsym, i, start, size),
-				   .name = name};
+				   .name = name,
+				   .index = i,
+				   .info = info};
 	return 1;
 }
 
-int gsym_find(const struct gsym *gsym, uint64_t address, struct gsym_entry *ret)
+/* How many of n ascending numbers are not above x. Without branches that depend on them. */
+static uint32_t count_below_u32(const uint8_t *numbers, uint32_t n, uint32_t x)
 {
-	if (address < gsym->base)
-		return 0;
-	uint64_t offset = address - gsym->base;
-	/* The first entry that starts behind the address is in [low, high]. */
-	uint32_t low = 0, high = gsym->n;
+	const uint8_t *first = numbers;
+	while (n > 1) {
+		uint32_t half = n / 2, v;
+		memcpy(&v, first + 4 * (uint64_t)(half - 1), sizeof v);
+		first += v <= x ? 4 * (uint64_t)half : 0;
+		n -= half;
+	}
+	uint32_t last;
+	if (n)
+		memcpy(&last, first, sizeof last);
+	return (uint32_t)((first - numbers) / 4) + (n && last <= x);
+}
+
+/* How many entries, of those from low to high, start at the offset or before it; plus low. */
+static uint32_t count_starts(const struct gsym *gsym, uint32_t low, uint32_t high, uint64_t offset)
+{
+	if (gsym->offset_size == 4 && !gsym->swap)
+		return low + count_below_u32(gsym->offsets + 4 * (uint64_t)low, high - low,
+					     (uint32_t)MIN(offset, UINT32_MAX));
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		if (offset_of(gsym, middle) <= offset)
@@ -140,11 +172,42 @@ int gsym_find(const struct gsym *gsym, uint64_t address, struct gsym_entry *ret)
 		else
 			high = middle;
 	}
-	if (low == 0)
-		return 0;
+	return low;
+}
+
+static int take_if_covered(const struct gsym *gsym, uint32_t i, uint64_t address,
+			   struct gsym_entry *ret)
+{
 	struct gsym_entry entry;
-	if (!gsym_get(gsym, low - 1, &entry) || address < entry.start || address >= entry.end)
+	if (!gsym_get(gsym, i, &entry) || address < entry.start || address >= entry.end)
 		return 0;
 	*ret = entry;
 	return 1;
+}
+
+int gsym_find(const struct gsym *gsym, uint64_t address, struct gsym_entry *ret)
+{
+	if (address < gsym->base)
+		return 0;
+	uint32_t n = count_starts(gsym, 0, gsym->n, address - gsym->base);
+	return n ? take_if_covered(gsym, n - 1, address, ret) : 0;
+}
+
+int gsym_find_next(const struct gsym *gsym, uint64_t address, uint32_t *hint,
+		   struct gsym_entry *ret)
+{
+	if (address < gsym->base)
+		return 0;
+	uint64_t offset = address - gsym->base;
+	uint32_t low = MIN(*hint, gsym->n);
+	if (low && offset_of(gsym, low - 1) > offset)
+		low = 0; /* not ascending after all */
+	/* Steps that double: nearly always the next entry, or one of the next. */
+	uint32_t high = low;
+	for (uint32_t step = 1; high < gsym->n && offset_of(gsym, high) <= offset; step *= 2) {
+		low = high + 1;
+		high = gsym->n - low > step ? low + step : gsym->n;
+	}
+	*hint = count_starts(gsym, low, high, offset);
+	return *hint ? take_if_covered(gsym, *hint - 1, address, ret) : 0;
 }

@@ -33,13 +33,17 @@ struct gsym {
 	const uint8_t *offsets;
 	const uint8_t *infos;
 	const char *strings;
-	uint64_t strings_size;
+	uint64_t strings_size; /* up to the last NUL: a string that starts inside ends inside */
+	const uint8_t *files;  /* pairs of strings: directory, name */
+	uint32_t n_files;
 };
 
 struct gsym_entry {
 	uint64_t start;
 	uint64_t end;
 	const char *name; /* in the reader's bytes */
+	uint32_t index;
+	uint64_t info; /* where its data lie in the bytes */
 };
 
 /* True if the bytes begin like a GSYM file of either byte order. */
@@ -50,5 +54,17 @@ int gsym_init(struct gsym *gsym, const void *data, uint64_t size, struct mw_erro
 int gsym_find(const struct gsym *gsym, uint64_t address, struct gsym_entry *ret);
 /* Entry number i < gsym->n. 1, or 0 if it is damaged. */
 int gsym_get(const struct gsym *gsym, uint32_t i, struct gsym_entry *ret);
+
+/*
+ * The same for addresses that come in ascending order: *hint is 0 before the first and belongs to the
+ * reader. What lies near the last answer is found at once.
+ */
+int gsym_find_next(const struct gsym *gsym, uint64_t address, uint32_t *hint,
+		   struct gsym_entry *ret);
+/* A string by its place; "" if there is none. */
+const char *gsym_string(const struct gsym *gsym, uint32_t offset);
+/* A source file by its number: 1; 0 if there is none, or if it is number 0, which means none. */
+int gsym_file(const struct gsym *gsym, uint32_t number, const char **ret_directory,
+	      const char **ret_name);
 
 #endif

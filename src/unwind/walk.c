@@ -64,6 +64,16 @@ static enum unwind_result step(const struct walk_task *task, const struct walk_c
 	}
 }
 
+/* The stack was made by hand, and begins with this frame: its address is that of a whole function. */
+static bool is_bottom(const struct walk_task *task, const struct walk_code *code,
+		      const struct unwind_registers *r)
+{
+	return code->kind == WALK_BY_TABLE && !r->exact &&
+	       unwind_table_find(code->table, code->offset)->kind == UNWIND_NO_RULE &&
+	       unwind_table_find(code->table, code->offset + 1)->kind == UNWIND_RULE &&
+	       unwind_is_made_up(task->machine, task, r->ip);
+}
+
 void walk_stack(const struct walk_task *task, struct unwind_registers *r, struct walk_frame *frames,
 		size_t max, struct walk_result *ret)
 {
@@ -83,6 +93,12 @@ void walk_stack(const struct walk_task *task, struct unwind_registers *r, struct
 			.kind = (uint8_t)code.kind,
 			.is_return = before,
 		};
+		if (is_bottom(task, &code, r)) {
+			frames[ret->n - 1].is_return = false;
+			ret->is_whole = true;
+			ret->reason = MW_REASON_NONE;
+			return;
+		}
 		enum unwind_result result = step(task, &code, r);
 		if (result != UNWIND_ON) {
 			ret->is_whole = result == UNWIND_BOTTOM;

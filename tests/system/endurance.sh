@@ -30,7 +30,7 @@ it_does_not_grow_in_a_long_storm() {
 	recorder=$!
 	at_end kill -9 $recorder
 	mkfifo go
-	"$PROGRAMS/storm" "$PROGRAMS/tiny" $processes $files <go >tenths &
+	"$PROGRAMS/storm" "$PROGRAMS/tiny.right" $processes $files <go >tenths &
 	exec 3>go
 	for done in 1 2 3 4 5 6 7 8 9 10; do
 		until [ "$(wc -l <tenths)" -ge $done ]; do sleep 0.2; done

@@ -82,9 +82,10 @@ it_tells_programs_apart_that_differ_only_in_the_middle() {
 
 # The program itself writes the library and knows whose turn it is. Few have names when turns are short:
 # the content may be another's by the time that the file is opened.
-overwritten() { # HOW SLICE
-	cp "$PROGRAMS"/lib{right,other}.so .
-	watch "$PROGRAMS/turns" "$1" 1.5 "$2" ./libright.so ./libother.so
+overwritten() { # HOW SLICE RIGHT [KIND]
+	local kind=${4:-so}
+	cp "$PROGRAMS"/lib{right,other}.$kind .
+	watch "$PROGRAMS/turns" "$1" 1.5 "$2" ./lib{right,other}.$kind
 	names_turns 1.5 --right "$3" --unnamed 100 --kernel 100
 }
 it_names_a_library_by_what_was_in_it_at_the_sample() { overwritten written 0.3 80; }
@@ -92,6 +93,9 @@ it_gives_no_wrong_name_to_a_library_that_is_written_every_ten_milliseconds() { o
 it_gives_no_wrong_name_to_a_library_whose_time_is_set_back() { overwritten restored 0.3 0; }
 it_gives_no_wrong_name_to_a_library_whose_time_is_set_back_every_ten_milliseconds() { overwritten restored 0.01 0; }
 it_gives_no_wrong_name_to_a_library_whose_time_is_set_back_every_five_milliseconds() { overwritten restored 0.005 0; }
+it_names_a_library_without_build_id_by_what_was_in_it_at_the_sample() { overwritten written 0.4 40 noid.so; }
+it_gives_no_wrong_name_to_a_library_without_build_id_that_is_written_every_ten_milliseconds() { overwritten written 0.01 0 noid.so; }
+it_gives_no_wrong_name_to_a_library_without_build_id_whose_time_is_set_back() { overwritten restored 0.1 0 noid.so; }
 
 # The recorder sleeps meanwhile: what it finds under the executed file's inode is another content by then,
 # of the same size and modification time.

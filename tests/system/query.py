@@ -48,6 +48,26 @@ def leaves(profile, path_end):
         print(what, number)
 
 
+def names_below(profile, directory):
+    """What leaves in files below the directory are called, or why they have no name: lines WHAT COUNT."""
+    counts = collections.Counter()
+    for sample in profile['samples']:
+        leaf = leaf_of(sample)
+        if leaf.get('path', '').startswith(directory + '/'):
+            counts[leaf.get('name', leaf.get('reason'))] += sample['count']
+    for what, number in counts.most_common():
+        print(what, number)
+
+
+def processors(profile, command):
+    """Lines CPU COUNT: where the samples of the command were taken."""
+    counts = collections.Counter()
+    for sample in samples_of(profile, command):
+        counts[sample.get('cpu')] += sample['count']
+    for cpu, number in sorted(counts.items()):
+        print(cpu, number)
+
+
 def count(profile, command, event='0'):
     """How many samples the command has, of the event of this number."""
     print(sum(s['count'] for s in samples_of(profile, command) if s['event'] == int(event)))
@@ -123,7 +143,7 @@ def inferred(profile, function):
 
 
 def main():
-    questions = (containers, rootfs, file_id, reasons, leaves, count, commands, fact, tally, last_sample, account,
+    questions = (containers, rootfs, file_id, reasons, leaves, names_below, processors, count, commands, fact, tally, last_sample, account,
                  intruders, inferred)
     name, *arguments = sys.argv[1:]
     question = next(q for q in questions if q.__name__ == name.replace('-', '_'))

@@ -36,12 +36,18 @@ static void sample(struct join *join, uint64_t time, uint64_t ticket, uint16_t n
 	assert_int_equal(join_sample(join, &r), 0);
 }
 
+/* As it lies in the ring. */
+struct user_part {
+	struct user_record record;
+	struct user_frame frames[USER_FRAMES_MAX + 1];
+};
+
 static void user(struct join *join, uint64_t ticket, uint32_t n_frames)
 {
-	struct user_record r = {.ticket = ticket, .n_frames = n_frames};
+	struct user_part u = {.record = {.ticket = ticket, .n_frames = n_frames}};
 	for (uint32_t i = 0; i < n_frames; i++)
-		r.frames[i] = (struct user_frame){.value = i, .file = 2, .kind = USER_FRAME_FILE};
-	assert_int_equal(join_user(join, &r), 0);
+		u.frames[i] = (struct user_frame){.value = i, .file = 2, .kind = USER_FRAME_FILE};
+	assert_int_equal(join_user(join, &u.record), 0);
 }
 
 static void a_sample_waits_for_its_user_part(void **state)
@@ -147,15 +153,38 @@ static void each_frame_keeps_the_check_of_its_bytes(void **state)
 	struct join *join;
 	assert_int_equal(join_new(3, keep_checks, checks, &join), 0);
 	struct sample_record s = {.n_kernel = 1, .ticket = 1};
-	struct user_record u = {.ticket = 1, .n_frames = 4};
+	struct user_part u = {.record = {.ticket = 1, .n_frames = 4}};
 	u.frames[0] = (struct user_frame){.file = 0x12345678, .kind = USER_FRAME_CODE};
 	u.frames[1] = (struct user_frame){.file = 7, .kind = USER_FRAME_FILE, .check = 0xabcd};
 	u.frames[2] = (struct user_frame){.file = 7, .kind = USER_FRAME_FILE};
 	u.frames[3] = (struct user_frame){.file = 0x9abcdef0, .kind = USER_FRAME_RAW};
 	assert_int_equal(join_sample(join, &s), 0);
-	assert_int_equal(join_user(join, &u), 0);
+	assert_int_equal(join_user(join, &u.record), 0);
 	const uint32_t expected[] = {0, 0x12345678, 0xabcd, 0, 0x9abcdef0};
 	assert_memory_equal(checks, expected, sizeof expected);
+	join_free(join);
+}
+
+static int keep_flags(void *data, const struct sample *sample)
+{
+	for (uint32_t i = 0; i < sample->n_frames; i++)
+		((uint8_t *)data)[i] = sample->frames[i].flags;
+	return 0;
+}
+
+static void what_a_signal_interrupted_is_no_return_and_guesses_are_marked(void **state)
+{
+	uint8_t flags[4] = {};
+	struct join *join;
+	assert_int_equal(join_new(3, keep_flags, flags, &join), 0);
+	struct sample_record s = {.ticket = 1};
+	struct user_part u = {.record = {.ticket = 1, .n_frames = 4}};
+	u.frames[1].kind = USER_FRAME_FILE | USER_FRAME_EXACT;
+	u.frames[3].kind = USER_FRAME_CODE | USER_FRAME_GUESSED;
+	assert_int_equal(join_sample(join, &s), 0);
+	assert_int_equal(join_user(join, &u.record), 0);
+	const uint8_t expected[] = {0, 0, FRAME_RETURN, FRAME_RETURN | FRAME_GUESSED};
+	assert_memory_equal(flags, expected, sizeof expected);
 	join_free(join);
 }
 
@@ -165,10 +194,10 @@ static void counts_beyond_the_record_are_cut(void **state)
 	struct join *join;
 	assert_int_equal(join_new(3, on_sample, &d, &join), 0);
 	struct sample_record s = {.n_kernel = UINT16_MAX, .ticket = 1};
-	struct user_record u = {.ticket = 1, .n_frames = UINT32_MAX};
+	struct user_part u = {.record = {.ticket = 1, .n_frames = UINT32_MAX}};
 	assert_int_equal(join_sample(join, &s), 0);
-	assert_int_equal(join_user(join, &u), 0);
-	assert_int_equal(d.n_frames[0], MAX_FRAMES + MAX_FRAMES + 1);
+	assert_int_equal(join_user(join, &u.record), 0);
+	assert_int_equal(d.n_frames[0], MAX_FRAMES + USER_FRAMES_MAX + 1);
 	join_free(join);
 }
 
@@ -182,6 +211,7 @@ int main(void)
 		cmocka_unit_test(too_many_waiting_samples_cost_the_oldest_its_user_part),
 		cmocka_unit_test(frames_that_are_callers_are_marked_as_returns),
 		cmocka_unit_test(each_frame_keeps_the_check_of_its_bytes),
+		cmocka_unit_test(what_a_signal_interrupted_is_no_return_and_guesses_are_marked),
 		cmocka_unit_test(counts_beyond_the_record_are_cut),
 	};
 	return cmocka_run_group_tests_name("join", tests, NULL, NULL);

@@ -324,6 +324,33 @@ static void an_open_part_outlives_its_entry(void **state)
 	store_close(store);
 }
 
+static void what_the_disk_does_not_take_goes_elsewhere(void **state)
+{
+	struct store *store = open_store(0);
+	struct mw_file_id before = id_of("gnu:aa01"), after = id_of("gnu:aa02");
+	assert_int_equal(put(store, &before, 10), 1);
+	struct store_writer begun;
+	assert_int_equal(store_begin(store, &after, STORE_NAMES, &begun, NULL), 0);
+
+	assert_int_equal(store_elsewhere_cause(store), 0);
+	assert_int_equal(store_go_elsewhere(store, -ENOSPC, NULL), 0);
+	assert_int_equal(store_go_elsewhere(store, -EROFS, NULL), 0); /* it is there already */
+	assert_int_equal(store_elsewhere_cause(store), -ENOSPC);
+	store_abort(store, &begun); /* belongs to the first place */
+
+	assert_int_equal(put(store, &after, 20), 1);
+	assert_int_equal(put(store, &before, 30), 1);
+	assert_int_equal(rank_of(store, &after, STORE_NAMES), 20);
+	assert_int_equal(rank_of(store, &before, STORE_NAMES), 30);
+	store_close(store);
+
+	store = open_store(0);
+	assert_int_equal(rank_of(store, &after, STORE_NAMES), -ENOENT);
+	assert_int_equal(rank_of(store, &before, STORE_NAMES), 10);
+	assert_account_covers_all(store, true);
+	store_close(store);
+}
+
 static void a_part_too_large_for_the_store_is_refused(void **state)
 {
 	struct store *store = open_store(1 << 20);
@@ -1128,6 +1155,7 @@ int main(void)
 		in_directory(a_failure_is_remembered_until_the_part_is_built),
 		in_directory(an_aborted_part_leaves_nothing),
 		in_directory(an_open_part_outlives_its_entry),
+		in_directory(what_the_disk_does_not_take_goes_elsewhere),
 		in_directory(a_part_too_large_for_the_store_is_refused),
 		in_directory(hostile_ids_are_safe_and_never_collide),
 		in_directory(ids_that_are_none_are_refused),

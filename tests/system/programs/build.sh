@@ -27,11 +27,14 @@ burn right.id64 right -Wl,--build-id=0x"$(repeat cd 64)"
 burn other.id20 other -Wl,--build-id=0x0123456789abcdef"$(repeat 00 12)"
 burn right.stripped right -s
 
-gcc -O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer "$source/turns.c" -o turns
+gcc -O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-plt -Wl,-z,now "$source/turns.c" -o turns
 gcc -O1 "$source/nameless.c" -o nameless
 gcc -O1 "$source/same_pid.c" -o same_pid
 gcc -O1 "$source/events.c" -o events
 gcc -O1 "$source/storm.c" -o storm
-gcc -O1 -nostdlib -static -Wl,--build-id=none "$source/tiny.c" -o tiny
+for side in right other; do
+	gcc -O1 -nostdlib -static -Wl,--build-id=none -DP=$side "$source/tiny.c" -o tiny.$side
+done
+gcc -O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer "$source/made.c" -o made
 gcc -O1 -fno-omit-frame-pointer "$source/copies.c" -o copies
 gcc -O1 -fno-omit-frame-pointer -fno-toplevel-reorder -DLARGE "$source/copies.c" -o copies.large

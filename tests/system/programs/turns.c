@@ -8,8 +8,12 @@
  *   loaded       each is loaded and unloaded again; it often lands where the other was
  *   unlinked     both are loaded at the start and their files removed
  *   mapped       the code of each is mapped over that of the other, at one address
+ *   start        the same, at the address where this program's own code starts
  *   written      a file mapped once is overwritten with the content of each
  *   shared       memory that is mapped twice, to be written to and to be executed, holds each
+ *   filed        the same with a file on the disk
+ *   once         the same, and the mapping to be written to is there only during the turn of right_work:
+ *                the other's code is written last through it
  *   restored     the same as written, and the time of the last change is set back each time
  */
 #define _GNU_SOURCE
@@ -138,16 +142,74 @@ static void turn_written(struct side *s, int restore)
 {
 	static const struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
 	static void *page;
-	static int fd = -1;
-	if (fd < 0)
-		fd = open("overwritten.so", O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	int fd = open("overwritten.so", O_RDWR | O_CREAT | O_CLOEXEC, 0700);
 	if (pwrite(fd, s->content, s->size, 0) != (ssize_t)s->size)
 		err(1, "overwritten.so");
 	if (restore && futimens(fd, times) < 0)
 		err(1, "futimens");
-	if (!page)
-		page = map_code(s, fd, NULL);
+	if (!page) /* of a descriptor through which nobody could write */
+		page = map_code(s, open("overwritten.so", O_RDONLY | O_CLOEXEC), NULL);
+	close(fd);
 	s->under((work_fn *)page);
+}
+
+extern char _init[];
+/* The first page of this program's code is not needed once it runs: _init is full of nothing. */
+__asm__(".pushsection .init\n.fill 8192, 1, 0x90\n.popsection\n");
+
+static void turn_at_start(struct side *s)
+{
+	int fd = open(s->path, O_RDONLY | O_CLOEXEC);
+	void *page = (void *)((unsigned long)_init & ~(PAGE_SIZE - 1UL));
+	map_code(s, fd, page);
+	close(fd);
+	s->under((work_fn *)page);
+}
+
+static int shared_file(const struct side *s)
+{
+	int fd = open("shared.so", O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	if (fd < 0 || ftruncate(fd, (off_t)s->size) < 0)
+		err(1, "shared.so");
+	return fd;
+}
+
+static char *map_shared(const struct side *s, int fd)
+{
+	char *memory = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		err(1, "mmap");
+	return memory;
+}
+
+static void turn_filed(struct side *s)
+{
+	static void *page;
+	static char *memory;
+	if (!page) {
+		int fd = shared_file(s);
+		memory = map_shared(s, fd);
+		page = map_code(s, fd, NULL);
+		close(fd);
+	}
+	memcpy(memory, s->content, s->size);
+	s->under((work_fn *)page);
+}
+
+/* Each page is touched once, by the first of the two; what the second writes leaves no trace. */
+static void turns_once(struct side *first, struct side *second)
+{
+	static void *page;
+	int fd = shared_file(first);
+	char *memory = map_shared(first, fd);
+	memcpy(memory, first->content, first->size);
+	if (!page)
+		page = map_code(first, fd, NULL);
+	close(fd);
+	first->under((work_fn *)page);
+	memcpy(memory, second->content, second->size);
+	munmap(memory, first->size);
+	second->under((work_fn *)page);
 }
 
 static void turn_shared(struct side *s)
@@ -183,7 +245,13 @@ int main(int argc, char **argv)
 		errx(1, "the layouts differ");
 	double end = cpu_time() + seconds;
 	for (int i = 0; cpu_time() < end; i = !i) {
-		if (strcmp(how, "loaded") == 0)
+		if (strcmp(how, "once") == 0)
+			turns_once(&sides[0], &sides[1]);
+		else if (strcmp(how, "start") == 0)
+			turn_at_start(&sides[i]);
+		else if (strcmp(how, "filed") == 0)
+			turn_filed(&sides[i]);
+		else if (strcmp(how, "loaded") == 0)
 			turn_loaded(&sides[i]);
 		else if (strcmp(how, "unlinked") == 0)
 			turn_unlinked(&sides[i]);
