@@ -126,7 +126,7 @@ static void sort_keys_are_read_and_unknown_ones_named(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(report_parse_sort(bad[i], &options, &e), -EINVAL);
 	assert_string_equal(e.msg, "unknown sort key 'co'; there are comm, pid, tid, dso, sym, "
-				   "cgroup, cpu, container, image, pod");
+				   "srcline, srcfile, cgroup, cpu, container, image, pod");
 }
 
 static void recursion_counts_a_sample_once(void **state)
