@@ -116,6 +116,9 @@ static const struct option_spec options[] = {
 	{OPTION_BYTES, 0, "store-size", "SIZE", AT(record.store_size), .min = 64 << 10,
 	 .help = "What the store may take on disk (500M, 4G); the symbols that were not used for the longest time go "
 		 "first. Default: 2G."},
+	{OPTION_TIME, 0, "symbolize-budget", "TIME", AT(record.symbolize_budget),
+	 .help = "How long to read source lines and inlined calls of the hottest files at the end, from their "
+		 "debug information (2s, 0). What was read stays in the store. Default: 1s."},
 	{OPTION_TIME, 0, "bucket", "TIME", AT(record.bucket), .min = 1000000,
 	 .help = "How finely the profile tells times apart. Default: 100ms."},
 	{OPTION_FLAG, 'q', "quiet", AT(quiet), .help = "No progress, no summary; only what went wrong."},
@@ -128,6 +131,7 @@ static const struct arguments defaults = {
 		.max_stack = 1024,
 		.engine = RECORD_ENGINE_AUTO,
 		.bucket = 100000000,
+		.symbolize_budget = 1000000000,
 		.output = "mapwright.mwp",
 	},
 };
