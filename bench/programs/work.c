@@ -5,6 +5,7 @@
  *	work COUNTER KIND [ARGUMENT...]	forks a worker for each CPU (compile: one more) that does
  *					KIND over and over, and adds 1 to the u64 in the file COUNTER
  *	exec		runs /bin/true (at most 1,000 a second in all)
+ *	exec-free	the same, as fast as it can
  *	mmap FILE	maps a file executable, touches it, unmaps it
  *	compile COMMAND...	runs it, in a directory of its own
  *	idle		nothing
@@ -81,6 +82,8 @@ static void work(int number, long n_workers, char **argv, _Atomic uint64_t *coun
 		if (strcmp(argv[2], "exec") == 0) {
 			run((char **)true_command);
 			hold_back(1000 / n_workers);
+		} else if (strcmp(argv[2], "exec-free") == 0) {
+			run((char **)true_command);
 		} else if (strcmp(argv[2], "mmap") == 0) {
 			map(argv[3]);
 		} else if (strcmp(argv[2], "compile") == 0) {

@@ -63,9 +63,9 @@ struct process {
 	enum mw_reason trouble;
 };
 
-/* A frame of the profile that has a name. */
+/* A place in the profile's memory that has a name. */
 struct spot {
-	uint64_t address;
+	uint64_t address; /* for look-ups */
 	uint32_t file;
 	uint32_t code;
 };
@@ -117,11 +117,25 @@ const struct run_job code_names_job = {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static uint64_t clock_of(clockid_t id)
+static uint64_t clock_real(void)
 {
 	struct timespec t;
-	clock_gettime(id, &t);
+	clock_gettime(CLOCK_REALTIME, &t);
 	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+}
+
+/* How far the clock of files is before that of samples. We may be interrupted between the two. */
+static uint64_t distance_of_clocks(void)
+{
+	uint64_t least = UINT64_MAX, distance = 0;
+	for (int i = 0; i < 10 && least > MS_NS / 10; i++) {
+		uint64_t before = clock_now_ns(), real = clock_real(), after = clock_now_ns();
+		if (after - before < least) {
+			least = after - before;
+			distance = real - before;
+		}
+	}
+	return distance;
 }
 
 int code_names_new(const struct code_names_options *options, struct code_names **ret)
@@ -130,7 +144,7 @@ int code_names_new(const struct code_names_options *options, struct code_names *
 	if (!names)
 		return -ENOMEM;
 	names->o = *options;
-	names->clocks = clock_of(CLOCK_REALTIME) - clock_now_ns();
+	names->clocks = distance_of_clocks();
 	*ret = names;
 	return 0;
 }
@@ -258,7 +272,7 @@ static int find_alias(struct code_names *names, uint32_t file, uint32_t *ret)
 static int add_spot(struct code_names *names, struct process *p, const struct code_span *span,
 		    const struct frame *frame)
 {
-	struct spot spot = {.address = frame->address, .file = frame->file};
+	struct spot spot = {.address = frame_lookup_address(frame), .file = frame->file};
 	int r = use_entry(names, p, span, frame->file, &spot.code);
 	if (r == 0)
 		r = vec_push(&names->spots, spot);
@@ -273,7 +287,7 @@ static int give_name(struct code_names *names, struct process *p, const struct c
 {
 	int r = 0;
 	while (r == 0) {
-		uint32_t known = find_spot(names, frame->file, frame->address);
+		uint32_t known = find_spot(names, frame->file, frame_lookup_address(frame));
 		if (known == HASH_INDEX_NONE)
 			return add_spot(names, p, span, frame);
 		if (is_same_code(names, names->spots.items[known].code, span))
@@ -285,7 +299,7 @@ static int give_name(struct code_names *names, struct process *p, const struct c
 
 uint32_t code_names_find(const struct code_names *names, const struct frame *frame)
 {
-	uint32_t spot = find_spot(names, frame->file, frame->address);
+	uint32_t spot = find_spot(names, frame->file, frame_lookup_address(frame));
 	return spot == HASH_INDEX_NONE ? UINT32_MAX : names->spots.items[spot].code;
 }
 
@@ -380,13 +394,14 @@ static uint64_t settled_at(const struct code_names *names, const struct perf_map
 {
 	struct timespec tick;
 	clock_getres(CLOCK_REALTIME_COARSE, &tick);
-	uint64_t real = clock_of(CLOCK_REALTIME), changed = (uint64_t)state->changed;
-	uint64_t drift = real - clock_now_ns() - names->clocks + MS_NS;
-	if (drift > 2 * MS_NS || changed > real) /* the clock was set meanwhile */
+	uint64_t drift = distance_of_clocks() - names->clocks + MS_NS;
+	uint64_t changed = (uint64_t)state->changed, settled;
+	if (drift > 2 * MS_NS) /* the clock was set meanwhile */
 		return now;
 	uint64_t later = changed % SECOND_NS ? 2 * (uint64_t)tick.tv_nsec : 3 * SECOND_NS;
-	uint64_t age = real - changed;
-	return age <= later ? now : age - later >= now ? 0 : now - (age - later);
+	if (__builtin_sub_overflow(changed + later, names->clocks, &settled))
+		return 0; /* before this machine was started */
+	return MIN(settled, now);
 }
 
 static int forget_map(struct code_names *names, struct process *p, enum mw_reason trouble)

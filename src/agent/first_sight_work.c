@@ -12,7 +12,7 @@
 #include <time.h>
 
 /* Version of the code that makes names; a higher one makes them anew. */
-#define NAMES_BUILDER 1
+#define NAMES_BUILDER 2
 
 /* ---- jobs, in the child ---------------------------------------------------------------------- */
 

@@ -542,8 +542,8 @@ static bool is_memory_file(const struct inferred *i, const struct frame *f)
 
 int inferred_decide(struct inferred *i, const struct sample *sample, uint32_t check, struct frame *f)
 {
-	uint32_t region;
-	uint64_t address;
+	uint32_t region = 0;
+	uint64_t address = 0;
 	if (!check || f->flags & FRAME_INFERRED || f->reason != MW_REASON_NONE ||
 	    !(f->kind == FRAME_JIT || (f->kind == FRAME_FILE && is_memory_file(i, f))))
 		return INFERRED_NO;

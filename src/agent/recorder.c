@@ -59,10 +59,35 @@ static void show_progress(const struct recorder *r)
 	l->progress(l->data, line);
 }
 
+/*
+ * What the file has is not kept for ever: so a recording may last. If there are always files that are
+ * being worked on, some frames in them have to do with their reason.
+ */
+static int forget(struct recorder *r)
+{
+	int large = profile_is_large(r->profile), result = 0;
+	if (large == 2) {
+		result = naming_finish(&r->naming);
+		if (result == 0)
+			result = profile_writer_flush(r->writer, &r->write_error);
+	}
+	if (result < 0 || !large || !naming_is_done(&r->naming))
+		return result;
+	result = profile_writer_forget(r->writer, &r->write_error);
+	if (result == 1) {
+		naming_forget(&r->naming);
+		log_debug(r->o->log, "profile: tables begin anew");
+	}
+	return result;
+}
+
 /* A profile that cannot be written any more (disk full) ends the recording; what is written stays. */
 static void flush(struct recorder *r)
 {
-	if (profile_writer_flush(r->writer, &r->write_error) < 0)
+	int result = profile_writer_flush(r->writer, &r->write_error);
+	if (result == 0)
+		result = forget(r);
+	if (result < 0)
 		r->is_over = true;
 }
 

@@ -17,7 +17,7 @@ void buffer_deinit(struct buffer *b)
 	*b = (struct buffer){};
 }
 
-uint8_t *buffer_extend(struct buffer *b, size_t n)
+uint8_t *buffer_reserve(struct buffer *b, size_t n)
 {
 	size_t total;
 	if (b->failed || __builtin_add_overflow(b->n, n, &total)) {
@@ -32,9 +32,16 @@ uint8_t *buffer_extend(struct buffer *b, size_t n)
 		}
 		b->data = data;
 	}
-	uint8_t *p = b->data + b->n;
+	return b->data + b->n;
+}
+
+uint8_t *buffer_extend(struct buffer *b, size_t n)
+{
+	uint8_t *p = buffer_reserve(b, n);
+	if (!p)
+		return NULL;
 	memset(p, 0, n);
-	b->n = total;
+	b->n += n;
 	return p;
 }
 

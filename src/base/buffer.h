@@ -21,6 +21,11 @@ struct buffer {
 void buffer_deinit(struct buffer *b);
 /* n zeroed bytes at the end, to be filled by the caller before the next call; NULL if failed. */
 uint8_t *buffer_extend(struct buffer *b, size_t n);
+/*
+ * Room for n bytes behind the end, not zeroed and not counted: who fills it adds to b->n. NULL if
+ * failed. For writers of many small values, which a call each would slow down.
+ */
+uint8_t *buffer_reserve(struct buffer *b, size_t n);
 void buffer_bytes(struct buffer *b, const void *data, size_t n);
 void buffer_u8(struct buffer *b, uint8_t v);
 void buffer_u16(struct buffer *b, uint16_t v);

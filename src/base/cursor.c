@@ -1,19 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/cursor.h"
 
-#include <string.h>
-
-const uint8_t *cursor_bytes(struct cursor *c, uint64_t n)
-{
-	if (c->failed || n > (uint64_t)(c->end - c->at)) {
-		c->failed = true;
-		return NULL;
-	}
-	const uint8_t *p = c->at;
-	c->at += n;
-	return p;
-}
-
 bool cursor_seek(struct cursor *c, uint64_t offset)
 {
 	if (c->failed || offset > (uint64_t)(c->end - c->start)) {
@@ -43,40 +30,7 @@ struct cursor cursor_slice(const struct cursor *c, uint64_t offset, uint64_t siz
 	return slice;
 }
 
-uint8_t cursor_u8(struct cursor *c)
-{
-	const uint8_t *p = cursor_bytes(c, 1);
-	return p ? *p : 0;
-}
-
-uint16_t cursor_u16(struct cursor *c)
-{
-	uint16_t v = 0;
-	const uint8_t *p = cursor_bytes(c, sizeof v);
-	if (p)
-		memcpy(&v, p, sizeof v);
-	return c->swap ? __builtin_bswap16(v) : v;
-}
-
-uint32_t cursor_u32(struct cursor *c)
-{
-	uint32_t v = 0;
-	const uint8_t *p = cursor_bytes(c, sizeof v);
-	if (p)
-		memcpy(&v, p, sizeof v);
-	return c->swap ? __builtin_bswap32(v) : v;
-}
-
-uint64_t cursor_u64(struct cursor *c)
-{
-	uint64_t v = 0;
-	const uint8_t *p = cursor_bytes(c, sizeof v);
-	if (p)
-		memcpy(&v, p, sizeof v);
-	return c->swap ? __builtin_bswap64(v) : v;
-}
-
-uint64_t cursor_uleb(struct cursor *c)
+uint64_t cursor_uleb_long(struct cursor *c)
 {
 	uint64_t value = 0;
 	for (unsigned shift = 0;; shift += 7) {
@@ -95,7 +49,7 @@ uint64_t cursor_uleb(struct cursor *c)
 	}
 }
 
-int64_t cursor_sleb(struct cursor *c)
+int64_t cursor_sleb_long(struct cursor *c)
 {
 	uint64_t value = 0;
 	for (unsigned shift = 0;; shift += 7) {

@@ -36,6 +36,11 @@ enum frame_kind {
  * have kept none, and then callers are missing.
  */
 #define FRAME_GUESSED 0x4
+/*
+ * Of a profile that is looked at, never of a file: a call that was inlined, made a frame of its own
+ * (profile/inlines.h).
+ */
+#define FRAME_INLINED 0x80
 
 /* Frames of a sample, at most: a kernel part of 127, a user part of 1024 and a reason for each. */
 #define SAMPLE_FRAMES_MAX 1153

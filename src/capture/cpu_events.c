@@ -23,8 +23,6 @@ struct counter {
 	uint32_t event;
 	uint32_t cpu;
 	bool is_online; /* while drop_offline() looks */
-	uint64_t counted;   /* by the event, when the rate was last changed, */
-	uint64_t overflows; /* and the overflows that this made */
 	int fd; /* owned by the link once there is one */
 	struct bpf_link *link;
 };
@@ -91,28 +89,8 @@ static uint64_t overflows(const struct cpu_events *c, const struct counter *coun
 	uint64_t period = fixed_period(&c->events[counter->event], c->divisor);
 	uint64_t value = 0;
 	if (!period || read(counter->fd, &value, sizeof value) != sizeof value)
-		return counter->overflows;
-	return counter->overflows + (value - counter->counted) / period;
-}
-
-/* A clock's frequency became a period when it was opened; a counter's is still a frequency. */
-static void change_rate(struct cpu_events *c, struct counter *counter, unsigned divisor)
-{
-	const struct event *event = &c->events[counter->event];
-	uint64_t rate = fixed_period(event, divisor);
-	if (!rate)
-		rate = MAX(event->frequency / divisor, 1);
-	counter->overflows = overflows(c, counter);
-	if (read(counter->fd, &counter->counted, sizeof counter->counted) < 0 ||
-	    ioctl(counter->fd, PERF_EVENT_IOC_PERIOD, &rate) < 0)
-		log_debug(c->log, "events: the rate on CPU %u cannot be changed", counter->cpu);
-}
-
-void cpu_events_set_divisor(struct cpu_events *c, unsigned divisor)
-{
-	vec_foreach(counter, &c->counters)
-		change_rate(c, counter, divisor);
-	c->divisor = divisor;
+		return 0;
+	return value / period;
 }
 
 static void close_counter(struct cpu_events *c, struct counter *counter)
@@ -263,7 +241,7 @@ static int drop_counters(struct cpu_events *c)
 			c->counters.items[kept++] = *counter;
 			continue;
 		}
-		log_debug(c->log, "events: CPU %u went offline", counter->cpu);
+		log_debug(c->log, "events: stopped on CPU %u", counter->cpu);
 		close_counter(c, counter);
 	}
 	int dropped = (int)(c->counters.n - kept);
@@ -315,6 +293,20 @@ void cpu_events_follow(struct cpu_events *c)
 	}
 	if (changed)
 		cpu_events_refresh(c);
+}
+
+/*
+ * By counters that are opened anew: after PERF_EVENT_IOC_PERIOD the samples of a clock would go on to
+ * carry the period of before (Linux 6.18), and weigh too little.
+ */
+void cpu_events_set_divisor(struct cpu_events *c, unsigned divisor)
+{
+	vec_foreach(counter, &c->counters)
+		counter->is_online = false;
+	drop_counters(c);
+	c->divisor = divisor;
+	c->last_look = clock_now_ns();
+	cpu_events_refresh(c);
 }
 
 uint64_t cpu_events_unwatched(const struct cpu_events *c)

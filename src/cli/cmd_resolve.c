@@ -200,10 +200,23 @@ static int flush(struct resolution *r)
 	return result;
 }
 
+static void prefetch(const struct resolution *r, const struct located *located)
+{
+	const struct mw_location *l = r->locations.items + located->first;
+	for (uint32_t i = 0; i < located->n; i++) {
+		__builtin_prefetch(l[i].name);
+		__builtin_prefetch(l[i].file);
+		__builtin_prefetch(l[i].directory);
+	}
+}
+
 static int answer(struct resolution *r, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct located *located = &r->located[i];
+		/* Names lie anywhere: they are on their way while others are written. */
+		if (i + 16 < n)
+			prefetch(r, &r->located[i + 16]);
 		struct answer a = {.asked = r->asked[i],
 				   .offset = UINT64_MAX,
 				   .chain = r->locations.items + located->first,

@@ -6,6 +6,8 @@ extern const struct command cmd_record;
 extern const struct command cmd_report;
 extern const struct command cmd_export;
 extern const struct command cmd_resolve;
+extern const struct command cmd_explain;
+extern const struct command cmd_store;
 extern const struct command cmd_doctor;
 extern const struct command cmd_version;
 extern const struct command cmd_help;
@@ -15,6 +17,8 @@ const struct command *const commands[] = {
 	&cmd_report,
 	&cmd_export,
 	&cmd_resolve,
+	&cmd_explain,
+	&cmd_store,
 	&cmd_doctor,
 	&cmd_version,
 	&cmd_help,

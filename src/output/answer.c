@@ -89,15 +89,29 @@ static void put_number(struct buffer *b, uint64_t value, unsigned base, int digi
 	buffer_bytes(b, at, (size_t)(text + sizeof text - at));
 }
 
+/* Whether eight bytes may hold one that is not printable ASCII (it may be wrong about a plain one). */
+static bool looks_odd(uint64_t word)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	return (word | (word - ones * 0x20) | (word + ones)) & ones * 0x80;
+}
+
 /* A name or path: nearly all are plain ASCII, and only the rest is looked at closely. */
 static void put_escaped(struct buffer *b, const char *text)
 {
-	const char *at = text;
-	while ((uint8_t)(*at - 0x20) < 0x5f)
-		at++;
-	buffer_bytes(b, text, (size_t)(at - text));
-	if (*at)
-		text_escape(b, at);
+	size_t n = strlen(text), i = 0;
+	bool odd = false;
+	for (; i + 8 <= n; i += 8) {
+		uint64_t word;
+		memcpy(&word, text + i, 8);
+		odd |= looks_odd(word);
+	}
+	for (; i < n; i++)
+		odd |= (uint8_t)(text[i] - 0x20) >= 0x5f;
+	if (odd)
+		text_escape(b, text);
+	else
+		buffer_bytes(b, text, n);
 }
 
 static void put_file(struct buffer *b, const struct mw_location *l, void (*put_text)(struct buffer *b, const char *text))

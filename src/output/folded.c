@@ -6,6 +6,7 @@
  *     prog;_start;main;app::work(int) 60
  *     prog;main;ext4_readdir_[k];[kernel+0xffffffff81000100]_[k] 5
  *     node;[jit+0x7f0000001000] 3
+ *     calc;main;cube_[i];square_[i] 7          calls that were inlined into main
  *
  * In names, ';' becomes ':', and what would break a line is escaped (output/text.h). Of several events
  * only the first that has samples is written: their counts have no common sum.
@@ -97,6 +98,8 @@ static int fold_frame(struct folder *f, size_t i)
 		add_nameless(f, frame);
 	if (frame->at.kind == FRAME_KERNEL)
 		buffer_printf(&f->text, "_[k]");
+	else if (frame->at.flags & FRAME_INLINED)
+		buffer_printf(&f->text, "_[i]");
 	return intern(f, &f->of_frame[i]);
 }
 

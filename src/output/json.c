@@ -266,6 +266,14 @@ static void write_frame(struct json *j, const struct profile_frame *f)
 		number_field(j, "return", 1);
 	if (f->at.flags & FRAME_INFERRED)
 		true_field(j, "inferred");
+	if (f->at.flags & FRAME_INLINED)
+		true_field(j, "inlined");
+	if (f->n_lines) {
+		const struct profile_line *line = &j->p->lines.items[f->first_line];
+		string_field(j, "source", line->file);
+		if (line->line)
+			number_field(j, "line", line->line);
+	}
 	if (f->at.flags & FRAME_GUESSED)
 		true_field(j, "guessed");
 	if (f->name.name) {

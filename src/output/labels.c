@@ -81,6 +81,17 @@ static int named_label(struct maker *m, uint32_t name, uint32_t *ret)
 	return r;
 }
 
+static int inlined_label(struct maker *m, uint32_t name, uint32_t *ret)
+{
+	uint32_t plain;
+	int r = named_label(m, name, &plain);
+	if (r < 0)
+		return r;
+	m->text.n = 0;
+	buffer_printf(&m->text, "%s (inlined)", labels_text(m->l, plain));
+	return intern(m->l, &m->text, ret);
+}
+
 static int nameless_label(struct maker *m, const struct profile_frame *f, uint32_t *ret)
 {
 	char reason[24];
@@ -97,7 +108,9 @@ static int make_label(struct maker *m, size_t i)
 	const struct profile_frame *f = &m->p->frames.items[i];
 	struct labels *l = m->l;
 	int r = object_label(m, f, &l->object[i]);
-	if (r == 0)
+	if (r == 0 && f->at.flags & FRAME_INLINED)
+		r = inlined_label(m, f->name.name, &l->symbol[i]);
+	else if (r == 0)
 		r = f->name.name ? named_label(m, f->name.name, &l->symbol[i])
 				 : nameless_label(m, f, &l->symbol[i]);
 	if (r < 0)

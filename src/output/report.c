@@ -36,6 +36,8 @@ static const struct key {
 	[REPORT_CONTAINER] = {"container", "Container", false},
 	[REPORT_IMAGE] = {"image", "Image", false},
 	[REPORT_POD] = {"pod", "Pod", false},
+	[REPORT_SRCLINE] = {"srcline", "Source:Line", true},
+	[REPORT_SRCFILE] = {"srcfile", "Source File", true},
 };
 
 /* One text for each sort key; those that do not apply are 0. */
@@ -114,7 +116,8 @@ int report_parse_sort(const char *text, struct report_options *options, struct m
 		if (add_key(options, at, n) < 0)
 			return error_set(e, -EINVAL,
 					 "unknown sort key '%.*s'; there are "
-					 "comm, pid, tid, dso, sym, cgroup, cpu, container, image, pod",
+					 "comm, pid, tid, dso, sym, srcline, srcfile, cgroup, cpu, container, "
+					 "image, pod",
 					 (int)MIN(n, 100u), at);
 		at += n;
 		if (!*at)
@@ -158,9 +161,10 @@ static int intern_group(struct report *r, const struct texts *key, uint32_t *ret
 	return hash_index_add(&r->group_index, hash, *ret);
 }
 
-static int intern_row_label(struct report *r, uint32_t object, uint32_t marked, uint32_t *ret)
+static int intern_row_label(struct report *r, uint32_t object, uint32_t marked,
+			    struct texts source, uint32_t *ret)
 {
-	struct texts key = {};
+	struct texts key = source;
 	if (wants(r, REPORT_DSO))
 		key.of[REPORT_DSO] = object;
 	if (wants(r, REPORT_SYM))
@@ -175,6 +179,51 @@ static int intern_row_label(struct report *r, uint32_t object, uint32_t marked, 
 	return hash_index_add(&r->row_label_index, hash, *ret);
 }
 
+/* Code without a known line is told by its place in the function, as perf does. */
+static int label_srcline(struct report *r, size_t frame, uint32_t *ret)
+{
+	const struct profile_frame *f = &r->p->frames.items[frame];
+	const struct profile_line *line = f->n_lines ? &r->p->lines.items[f->first_line] : NULL;
+	struct buffer b = {};
+	if (line && line->file)
+		buffer_printf(&b, "%s:%u", profile_string(r->p, line->file), line->line);
+	else if (f->name.name && f->name.start && f->at.address >= f->name.start)
+		buffer_printf(&b, "%s+0x%" PRIx64, labels_text(&r->labels, r->labels.symbol[frame]),
+			      f->at.address - f->name.start);
+	else
+		buffer_printf(&b, "%s", labels_text(&r->labels, r->labels.symbol[frame]));
+	buffer_u8(&b, 0);
+	int error = b.failed ? -ENOMEM : labels_add(&r->labels, (const char *)b.data, ret);
+	buffer_deinit(&b);
+	return error;
+}
+
+static int label_source(struct report *r, size_t frame, struct texts *ret)
+{
+	const struct profile_frame *f = &r->p->frames.items[frame];
+	const struct profile_line *line = f->n_lines ? &r->p->lines.items[f->first_line] : NULL;
+	int error = 0;
+	if (wants(r, REPORT_SRCLINE))
+		error = label_srcline(r, frame, &ret->of[REPORT_SRCLINE]);
+	if (error == 0 && wants(r, REPORT_SRCFILE))
+		error = labels_add(&r->labels,
+				   line && line->file ? profile_string(r->p, line->file) : "[no source]",
+				   &ret->of[REPORT_SRCFILE]);
+	return error;
+}
+
+/* What samples without any frame are called by the keys of the source. */
+static int label_no_source(struct report *r, struct texts *ret)
+{
+	uint32_t text;
+	int error = labels_add(&r->labels, "[no source]", &text);
+	if (wants(r, REPORT_SRCLINE))
+		ret->of[REPORT_SRCLINE] = text;
+	if (wants(r, REPORT_SRCFILE))
+		ret->of[REPORT_SRCFILE] = text;
+	return error;
+}
+
 static int label_frames(struct report *r)
 {
 	uint32_t object = 0, marked = 0;
@@ -182,10 +231,17 @@ static int label_frames(struct report *r)
 	if (!r->row_of_frame || labels_add(&r->labels, "[none]", &object) < 0 ||
 	    labels_add(&r->labels, "[.] [no-user-stack]", &marked) < 0)
 		return -ENOMEM;
-	int error = intern_row_label(r, object, marked, &r->no_frames);
-	for (size_t i = 0; i < r->p->frames.n && error == 0; i++)
-		error = intern_row_label(r, r->labels.object[i], r->labels.marked[i],
-					 &r->row_of_frame[i]);
+	struct texts none = {};
+	int error = label_no_source(r, &none);
+	if (error == 0)
+		error = intern_row_label(r, object, marked, none, &r->no_frames);
+	for (size_t i = 0; i < r->p->frames.n && error == 0; i++) {
+		struct texts source = {};
+		error = label_source(r, i, &source);
+		if (error == 0)
+			error = intern_row_label(r, r->labels.object[i], r->labels.marked[i], source,
+						 &r->row_of_frame[i]);
+	}
 	return error;
 }
 

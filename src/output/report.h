@@ -21,6 +21,8 @@ enum report_key {
 	REPORT_CONTAINER,
 	REPORT_IMAGE,
 	REPORT_POD,
+	REPORT_SRCLINE, /* file:line of the innermost code */
+	REPORT_SRCFILE,
 	REPORT_N_KEYS,
 };
 

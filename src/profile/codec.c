@@ -21,6 +21,7 @@ enum tag {
 	TAG_CONTAINERS, /* since 1.1 */
 	TAG_PLACES,
 	TAG_CODES, /* since 1.2 */
+	TAG_LINES,
 };
 
 /* A chunk is closed once it has so many bytes. */
@@ -30,8 +31,10 @@ enum tag {
 #define MAX_SMALL_ENTRIES ((size_t)4 << 20)
 #define MAX_FACTS	  ((size_t)1 << 10) /* they are searched one by one */
 #define MAX_STRINGS	  ((size_t)16 << 20)
-#define MAX_FRAMES	  ((size_t)16 << 20)
-#define MAX_NODES	  ((size_t)128 << 20)
+#define MAX_TASKS	  ((size_t)PROFILE_TASKS_MAX)
+#define MAX_FRAMES	  ((size_t)PROFILE_FRAMES_MAX)
+#define MAX_NODES	  ((size_t)PROFILE_NODES_MAX)
+#define MAX_LINES	  ((size_t)64 << 20)
 #define MAX_SAMPLES	  ((size_t)64 << 20)
 /* How far a number may point behind the end of its table: more than a missing chunk explains. */
 #define MAX_GAP		  ((size_t)1 << 20)
@@ -159,29 +162,51 @@ static void encode_frame(struct buffer *b, const struct profile *p, size_t numbe
 static void encode_name(struct buffer *b, const struct profile *p, size_t number)
 {
 	const struct profile_name *n = &p->frames.items[number].name;
-	buffer_uleb(b, number);
+	buffer_uleb(b, number + p->forgotten_frames);
 	buffer_uleb(b, n->name);
 	buffer_uleb(b, n->module);
 	buffer_uleb(b, n->start);
 	buffer_u8(b, n->reason);
 }
 
+/* The empty stack is never forgotten. */
+static uint64_t node_in_file(const struct profile *p, size_t number)
+{
+	return number ? number + p->forgotten_nodes : 0;
+}
+
+static void encode_lines(struct buffer *b, const struct profile *p, size_t number)
+{
+	const struct profile_frame *f = &p->frames.items[number];
+	buffer_uleb(b, number + p->forgotten_frames);
+	buffer_uleb(b, f->n_lines);
+	for (uint32_t i = 0; i < f->n_lines; i++) {
+		const struct profile_line *l = &p->lines.items[f->first_line + i];
+		buffer_uleb(b, l->name);
+		buffer_uleb(b, l->file);
+		buffer_uleb(b, l->line);
+	}
+}
+
 static void encode_node(struct buffer *b, const struct profile *p, size_t number)
 {
 	const struct profile_node *n = &p->nodes.items[number];
-	buffer_uleb(b, number - n->caller);
-	buffer_uleb(b, n->frame);
+	buffer_uleb(b, node_in_file(p, number) - node_in_file(p, n->caller));
+	buffer_uleb(b, n->frame + (number ? (uint64_t)p->forgotten_frames : 0));
 }
 
 typedef void encode_fn(struct buffer *b, const struct profile *p, size_t number);
 
-/* Entries *from to end, which follow each other without gaps; the first number goes before them. */
+/*
+ * Entries *from to end, which follow each other without gaps; the first number goes before them, by
+ * which those that were forgotten count.
+ */
 static void encode_run(struct buffer *out, const struct profile *p, enum tag tag, encode_fn *encode,
-		       size_t *from, size_t end)
+		       size_t *from, size_t end, uint32_t forgotten)
 {
 	struct buffer section = {};
 	if (*from < end && has_room(out, &section))
-		buffer_uleb(&section, *from);
+		buffer_uleb(&section, *from + (*from || tag != TAG_NODES ? forgotten : 0));
 	for (; *from < end && has_room(out, &section); ++*from)
 		encode(&section, p, *from);
 	end_section(out, tag, &section);
@@ -210,12 +235,12 @@ static void encode_samples(struct buffer *out, const struct profile *p, size_t *
 		const struct profile_sample *s = &p->samples.items[*from];
 		buffer_sleb(&section, (int64_t)(s->bucket - bucket));
 		bucket = s->bucket;
-		buffer_uleb(&section, s->task);
+		buffer_uleb(&section, (uint64_t)s->task + p->forgotten_tasks);
 		buffer_uleb(&section, s->cgroup);
 		buffer_uleb(&section, s->mount_namespace);
 		buffer_uleb(&section, s->cpu);
 		buffer_uleb(&section, s->event);
-		buffer_uleb(&section, s->stack);
+		buffer_uleb(&section, node_in_file(p, s->stack));
 		buffer_uleb(&section, s->count);
 		buffer_uleb(&section, s->value);
 	}
@@ -244,7 +269,7 @@ static void encode_facts(struct buffer *out, const struct profile *p, bool *ret_
 bool codec_encode(const struct profile *p, struct codec_mark *m, struct buffer *out)
 {
 	size_t none = 0;
-	encode_run(out, p, TAG_STRINGS, encode_string, &m->strings, p->strings.texts.n);
+	encode_run(out, p, TAG_STRINGS, encode_string, &m->strings, p->strings.texts.n, 0);
 	encode_numbered(out, p, TAG_FILES, encode_file, &m->files, p->files.n, &m->changed_files,
 			p->changed_files.items, p->changed_files.n);
 	encode_numbered(out, p, TAG_CGROUPS, encode_cgroup, &m->cgroups, p->cgroups.n,
@@ -255,13 +280,18 @@ bool codec_encode(const struct profile *p, struct codec_mark *m, struct buffer *
 	encode_numbered(out, p, TAG_PLACES, encode_place, &m->places, p->places.n,
 			&m->changed_places, p->changed_places.items, p->changed_places.n);
 	encode_numbered(out, p, TAG_EVENTS, encode_event, &m->events, p->events.n, &none, NULL, 0);
-	encode_run(out, p, TAG_TASKS, encode_task, &m->tasks, p->tasks.n);
-	encode_run(out, p, TAG_FRAMES, encode_frame, &m->frames, p->frames.n);
+	encode_run(out, p, TAG_TASKS, encode_task, &m->tasks, p->tasks.n,
+		   p->forgotten_tasks);
+	encode_run(out, p, TAG_FRAMES, encode_frame, &m->frames, p->frames.n,
+		   p->forgotten_frames);
 	encode_numbered(out, p, TAG_NAMES, encode_name, &none, 0, &m->changed_names,
 			p->changed_names.items, p->changed_names.n);
+	encode_numbered(out, p, TAG_LINES, encode_lines, &none, 0, &m->changed_lines,
+			p->changed_lines.items, p->changed_lines.n);
 	encode_numbered(out, p, TAG_CODES, encode_code, &m->codes, p->codes.n, &m->changed_codes,
 			p->changed_codes.items, p->changed_codes.n);
-	encode_run(out, p, TAG_NODES, encode_node, &m->nodes, p->nodes.n);
+	encode_run(out, p, TAG_NODES, encode_node, &m->nodes, p->nodes.n,
+		   p->forgotten_nodes);
 	encode_samples(out, p, &m->samples);
 	if (p->changed_facts && !m->facts && has_room(out, &(struct buffer){}))
 		encode_facts(out, p, &m->facts);
@@ -344,7 +374,7 @@ static int need_event(struct codec_decoder *d, uint64_t n, struct mw_error *e)
 static int need_task(struct codec_decoder *d, uint64_t n, struct mw_error *e)
 {
 	struct profile_task task = {};
-	int gap = find_gap(d, d->p->tasks.n, n, MAX_SMALL_ENTRIES, "tasks", e);
+	int gap = find_gap(d, d->p->tasks.n, n, MAX_TASKS, "tasks", e);
 	if (gap > 0 && profile_add_string(d->p, missing_text, &task.command) < 0)
 		return -ENOMEM;
 	for (; gap > 0; gap--) {
@@ -619,7 +649,7 @@ static int decode_frame(struct codec_decoder *d, struct cursor *c, uint32_t numb
 {
 	struct profile_frame frame = {};
 	frame.at.kind = cursor_u8(c);
-	frame.at.flags = cursor_u8(c);
+	frame.at.flags = cursor_u8(c) & (uint8_t)~FRAME_INLINED;
 	frame.at.reason = cursor_u8(c);
 	int r = decode_number(c, MAX_SMALL_ENTRIES, &frame.at.file, e, "files");
 	frame.at.address = cursor_uleb(c);
@@ -653,6 +683,32 @@ static int decode_name(struct codec_decoder *d, struct cursor *c, struct mw_erro
 		r = need_frame(d, (uint64_t)number + 1, e);
 	if (r == 0)
 		d->p->frames.items[number].name = name;
+	return r;
+}
+
+static int decode_lines(struct codec_decoder *d, struct cursor *c, struct mw_error *e)
+{
+	struct profile_line lines[PROFILE_LINES_MAX] = {};
+	uint32_t number, n;
+	int r = decode_number(c, MAX_FRAMES, &number, e, "frames");
+	if (r == 0)
+		r = decode_number(c, PROFILE_LINES_MAX + 1, &n, e, "lines of a frame");
+	for (uint32_t i = 0; r == 0 && i < n; i++) {
+		r = decode_string_number(d, c, &lines[i].name, e);
+		if (r == 0)
+			r = decode_string_number(d, c, &lines[i].file, e);
+		if (r == 0)
+			r = decode_u32(c, &lines[i].line, e, "line");
+	}
+	if (r == 0 && !cursor_ok(c))
+		r = cut_section(e, "lines");
+	if (r == 0)
+		r = need_frame(d, (uint64_t)number + 1, e);
+	if (r == 0 && d->p->lines.n > MAX_LINES)
+		return too_many(e, "lines");
+	if (r == 0)
+		r = profile_set_lines(d->p, number, lines, n);
+	d->p->changed_lines.n = 0; /* it comes from the file */
 	return r;
 }
 
@@ -710,7 +766,7 @@ static int decode_sample(struct codec_decoder *d, struct cursor *c, uint64_t *bu
 {
 	*bucket += (uint64_t)cursor_sleb(c);
 	struct profile_sample s = {.bucket = *bucket};
-	int r = decode_number(c, MAX_SMALL_ENTRIES, &s.task, e, "tasks");
+	int r = decode_number(c, MAX_TASKS, &s.task, e, "tasks");
 	if (r == 0)
 		r = decode_number(c, MAX_SMALL_ENTRIES, &s.cgroup, e, "cgroups");
 	s.mount_namespace = cursor_uleb(c);
@@ -806,11 +862,13 @@ static int decode_section(struct codec_decoder *d, enum tag tag, struct cursor *
 	case TAG_EVENTS:
 		return decode_each(d, c, e, decode_event);
 	case TAG_TASKS:
-		return decode_run(d, c, MAX_SMALL_ENTRIES, need_task, decode_task, "tasks", e);
+		return decode_run(d, c, MAX_TASKS, need_task, decode_task, "tasks", e);
 	case TAG_FRAMES:
 		return decode_run(d, c, MAX_FRAMES, need_frame, decode_frame, "frames", e);
 	case TAG_NAMES:
 		return decode_each(d, c, e, decode_name);
+	case TAG_LINES:
+		return decode_each(d, c, e, decode_lines);
 	case TAG_NODES:
 		return decode_run(d, c, MAX_NODES, need_node, decode_node, "stacks", e);
 	case TAG_SAMPLES:

@@ -20,6 +20,7 @@ struct codec_mark {
 	size_t strings, files, tasks, cgroups, containers, places, events, frames, nodes, codes;
 	/* Places in the profile's lists of changes and in its samples; they start anew at each flush. */
 	size_t changed_files, changed_cgroups, changed_containers, changed_places, changed_names, changed_codes;
+	size_t changed_lines;
 	size_t samples;
 	bool facts;
 };

@@ -103,6 +103,17 @@ int naming_go_on(struct naming *n)
 	return r < 0 ? r : name_new(n, false);
 }
 
+bool naming_is_done(const struct naming *n)
+{
+	return n->next == n->profile->frames.n && !n->waiting.n;
+}
+
+void naming_forget(struct naming *n)
+{
+	n->next = 0;
+	n->waiting.n = 0;
+}
+
 int naming_finish(struct naming *n)
 {
 	symbolizer_forget_failures(n->symbolizer);

@@ -25,6 +25,12 @@ struct naming {
 void naming_deinit(struct naming *naming);
 /* Names what can be named now. 0 or -ENOMEM. */
 int naming_go_on(struct naming *naming);
+/*
+ * Before the profile forgets its frames, which are all in its file: true if each has a name or a reason
+ * that is final. Afterwards frames are looked at from the first on again.
+ */
+bool naming_is_done(const struct naming *naming);
+void naming_forget(struct naming *naming);
 /* Names what is left, ready or not: afterwards each frame has a name or a reason. */
 int naming_finish(struct naming *naming);
 

@@ -9,6 +9,7 @@
 #define MAX_FRAMES  (UINT32_C(4) << 20)
 #define MAX_NODES   (UINT32_C(16) << 20)
 #define MAX_SAMPLES (UINT32_C(1) << 20)
+#define KEPT_BYTES  ((size_t)8 << 20)
 
 /* The loss that stands for samples that found a table full. */
 #define LOSS_FULL "profile-full"
@@ -28,6 +29,8 @@ int profile_new(const struct profile_options *options, struct profile **ret)
 		p->options.max_nodes = MAX_NODES;
 	if (!p->options.max_samples)
 		p->options.max_samples = MAX_SAMPLES;
+	if (!p->options.kept_bytes)
+		p->options.kept_bytes = KEPT_BYTES;
 	uint32_t empty;
 	if (profile_add_string(p, "", &empty) < 0 || vec_push(&p->nodes, (struct profile_node){}) < 0)
 		return -ENOMEM;
@@ -58,6 +61,8 @@ void profile_free(struct profile *p)
 	vec_deinit(&p->changed_places);
 	vec_deinit(&p->changed_codes);
 	vec_deinit(&p->changed_names);
+	vec_deinit(&p->changed_lines);
+	vec_deinit(&p->lines);
 	hash_index_deinit(&p->task_index);
 	hash_index_deinit(&p->cgroup_index);
 	hash_index_deinit(&p->place_index);
@@ -167,6 +172,8 @@ static int intern_task(struct profile *p, const struct sample *sample, uint32_t 
 	*ret = hash_index_find(&p->task_index, hash, task_equal, p, &task);
 	if (*ret != HASH_INDEX_NONE)
 		return 0;
+	if (p->forgotten_tasks + p->tasks.n >= PROFILE_TASKS_MAX)
+		return -ENOSPC;
 	r = vec_push(&p->tasks, task);
 	if (r < 0)
 		return r;
@@ -214,7 +221,8 @@ static int intern_frame(struct profile *p, const struct frame *frame, uint32_t s
 	*ret = hash_index_find(&p->frame_index, hash, frame_equal, p, &key);
 	if (*ret != HASH_INDEX_NONE)
 		return 0;
-	if (p->frames.n + spare >= p->options.max_frames)
+	if (p->frames.n + spare >= p->options.max_frames ||
+	    p->forgotten_frames + p->frames.n + spare >= PROFILE_FRAMES_MAX)
 		return -ENOSPC;
 	int r = vec_push(&p->frames, (struct profile_frame){.at = key});
 	if (r < 0)
@@ -236,7 +244,8 @@ static int intern_node(struct profile *p, struct profile_node node, uint32_t spa
 	*ret = hash_index_find(&p->node_index, hash, node_equal, p, &node);
 	if (*ret != HASH_INDEX_NONE)
 		return 0;
-	if (p->nodes.n + spare >= p->options.max_nodes)
+	if (p->nodes.n + spare >= p->options.max_nodes ||
+	    p->forgotten_nodes + p->nodes.n + spare >= PROFILE_NODES_MAX)
 		return -ENOSPC;
 	int r = vec_push(&p->nodes, node);
 	if (r < 0)
@@ -381,6 +390,34 @@ void profile_drop_samples(struct profile *p)
 	hash_index_deinit(&p->sample_index);
 }
 
+int profile_is_large(const struct profile *p)
+{
+	size_t bytes = p->tasks.n * sizeof *p->tasks.items +
+		       p->frames.n * sizeof *p->frames.items +
+		       p->lines.n * sizeof *p->lines.items +
+		       p->nodes.n * sizeof *p->nodes.items;
+	bytes += sizeof(uint64_t) * (p->task_index.n_slots + p->frame_index.n_slots +
+				     p->node_index.n_slots);
+	if (bytes <= p->options.kept_bytes || p->forgotten_frames >= PROFILE_FRAMES_MAX / 2 ||
+	    p->forgotten_nodes >= PROFILE_NODES_MAX / 2)
+		return 0;
+	return bytes / 2 > p->options.kept_bytes ? 2 : 1;
+}
+
+void profile_forget(struct profile *p)
+{
+	p->forgotten_tasks += (uint32_t)p->tasks.n;
+	p->forgotten_frames += (uint32_t)p->frames.n;
+	p->forgotten_nodes += (uint32_t)p->nodes.n - 1;
+	vec_deinit(&p->tasks);
+	vec_deinit(&p->frames);
+	vec_deinit(&p->lines);
+	p->nodes.n = 1;
+	hash_index_deinit(&p->task_index);
+	hash_index_deinit(&p->frame_index);
+	hash_index_deinit(&p->node_index);
+}
+
 /* ---- what is learned later ------------------------------------------------------------------- */
 
 int profile_set_cgroup(struct profile *p, uint64_t id, const char *path)
@@ -406,6 +443,34 @@ int profile_set_name(struct profile *p, uint32_t frame, const char *name, const 
 	if (r == 0)
 		p->frames.items[frame].name = n;
 	return r;
+}
+
+int profile_set_lines(struct profile *p, uint32_t frame, const struct profile_line *lines, size_t n)
+{
+	if (frame >= p->frames.n)
+		return -ENOENT;
+	struct profile_frame *f = &p->frames.items[frame];
+	struct profile_line cut[PROFILE_LINES_MAX];
+	if (n > PROFILE_LINES_MAX) {
+		memcpy(cut, lines, sizeof cut);
+		cut[PROFILE_LINES_MAX - 1] = lines[n - 1];
+		lines = cut;
+		n = PROFILE_LINES_MAX;
+	}
+	if (f->n_lines == n &&
+	    (!n || memcmp(p->lines.items + f->first_line, lines, n * sizeof *lines) == 0))
+		return 0;
+	int r = vec_reserve(&p->lines, p->lines.n + n);
+	if (r == 0)
+		r = vec_push(&p->changed_lines, frame);
+	if (r < 0)
+		return r;
+	f->first_line = (uint32_t)p->lines.n;
+	f->n_lines = (uint32_t)n;
+	if (n)
+		memcpy(p->lines.items + p->lines.n, lines, n * sizeof *lines);
+	p->lines.n += n;
+	return 0;
 }
 
 int profile_set_fact(struct profile *p, const char *key, const char *value)

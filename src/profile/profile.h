@@ -15,10 +15,11 @@
  *     string  "main" 7                  frame 3  {file 1, offset 0x1149, name 7}
  *     node    4 {caller 2, frame 3}     sample   {bucket, task, cgroup, cpu, event, stack 4} count 9
  *
- * Memory: samples are dropped each time a writer has written them. Strings, frames and nodes stay for
- * the whole recording. They are bounded (struct profile_options); once a table is full, a new stack
- * becomes a single frame with the reason `evicted`, and a sample that finds no room is counted as a
- * loss, "profile-full".
+ * Memory: samples are dropped each time a writer has written them; tasks, frames and nodes when they
+ * take more than a recorder shall hold (profile_forget()), and those that are seen again are entered
+ * again under new numbers, so that a recording may last. Strings and files stay. All tables are bounded
+ * (struct profile_options and PROFILE_*_MAX); once one is full, a new stack becomes a single frame with
+ * the reason `evicted`, and a sample that finds no room is counted as a loss, "profile-full".
  */
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H
@@ -30,11 +31,16 @@
 /* Frames of a stack; more are cut at the root, with a frame of the reason `cut-depth`. */
 #define PROFILE_DEPTH_MAX 4096
 
+/* Entries of a profile in all, those that the recorder has forgotten included: a file has no more. */
+#define PROFILE_TASKS_MAX  (UINT32_C(64) << 20)
+#define PROFILE_FRAMES_MAX (UINT32_C(16) << 20)
+#define PROFILE_NODES_MAX  (UINT32_C(128) << 20)
 struct profile_options {
 	uint64_t bucket_ns;   /* samples closer in time than this are one; 0: 100 ms */
 	uint32_t max_frames;  /* distinct frames; 0: 4 Mi, 80 bytes each */
 	uint32_t max_nodes;   /* nodes of the stack tree; 0: 16 Mi, 20 bytes each */
 	uint32_t max_samples; /* distinct samples between two flushes; 0: 1 Mi, 80 bytes each */
+	size_t kept_bytes; /* memory of tasks, frames and nodes from which on they are forgotten; 0: 8 MiB */
 };
 
 struct profile_file {
@@ -95,9 +101,23 @@ struct profile_name {
 	uint8_t reason;  /* enum mw_reason, if there is no name */
 };
 
+/*
+ * Where in the source a frame is: one for each call that was inlined there, the innermost first, and
+ * one for the function itself.
+ */
+struct profile_line {
+	uint32_t name; /* string: the function that was inlined (mangled); 0: the frame's own function */
+	uint32_t file; /* string: path of the source; 0: not known */
+	uint32_t line; /* 0: not known */
+};
+
+#define PROFILE_LINES_MAX 64 /* of a frame; of more, the innermost ones and the function itself */
+
 struct profile_frame {
 	struct frame at;
 	struct profile_name name;
+	uint32_t first_line; /* in `lines` */
+	uint32_t n_lines;    /* 0: not known */
 	uint64_t self_count; /* samples whose leaf it is, over the whole recording */
 	uint64_t self_value;
 };
@@ -184,11 +204,20 @@ struct profile {
 	VEC(struct profile_place) places;
 	VEC(struct profile_event) events;
 	VEC(struct profile_frame) frames;
+	VEC(struct profile_line) lines; /* of frames; those that were replaced stay */
 	VEC(struct profile_node) nodes;
 	VEC(struct profile_sample) samples;
 	VEC(struct profile_code) codes;
 	VEC(struct profile_fact) facts;
 	VEC(struct profile_tally) tallies;
+
+	/*
+	 * Entries that were dropped after writing. Numbers in these tables count what is there, the
+	 * file's all that ever was; node 0 is always there.
+	 */
+	uint32_t forgotten_tasks;
+	uint32_t forgotten_frames;
+	uint32_t forgotten_nodes;
 
 	uint64_t total_count; /* of all samples ever added, also those dropped after writing */
 	uint64_t total_value;
@@ -204,6 +233,7 @@ struct profile {
 	VEC(uint32_t) changed_containers;
 	VEC(uint32_t) changed_places;
 	VEC(uint32_t) changed_names; /* frames */
+	VEC(uint32_t) changed_lines; /* frames */
 	VEC(uint32_t) changed_codes;
 	bool changed_facts;          /* or tallies */
 
@@ -255,6 +285,11 @@ int profile_set_code(struct profile *p, uint32_t number, const struct profile_co
 /* The name of a frame, or the reason. name and module may be NULL. -ENOENT. */
 int profile_set_name(struct profile *p, uint32_t frame, const char *name, const char *module,
 		     uint64_t start, enum mw_reason reason);
+/*
+ * Where a frame is in the source, PROFILE_LINES_MAX lines at most; their texts are strings of this
+ * profile. Nothing happens if they are known already. -ENOENT, -ENOMEM.
+ */
+int profile_set_lines(struct profile *p, uint32_t frame, const struct profile_line *lines, size_t n);
 int profile_set_fact(struct profile *p, const char *key, const char *value);
 int profile_set_fact_number(struct profile *p, const char *key, uint64_t value);
 int profile_set_tally(struct profile *p, enum profile_tally_kind kind, const char *name,
@@ -269,6 +304,11 @@ int profile_set_tally(struct profile *p, enum profile_tally_kind kind, const cha
 int profile_add_sample(struct profile *p, const struct sample *sample);
 /* Forgets the samples (after they were written). Totals and everything interned stay. */
 void profile_drop_samples(struct profile *p);
+/* By how much tasks, frames and nodes exceed options.kept_bytes: 1 from there on, 2 from twice that on. 0
+ * below, and where the file has no room to begin anew. */
+int profile_is_large(const struct profile *p);
+/* Forgets tasks, frames and nodes, which were written; there must be no samples. */
+void profile_forget(struct profile *p);
 
 /* Whose container a sample is from; NULL if it is none's. */
 const struct profile_container *profile_container_of(const struct profile *p,

@@ -20,6 +20,7 @@ struct profile_writer {
 	sqlite3_stmt *insert_chunk;
 	ZSTD_CCtx *zstd;
 	struct codec_mark mark;
+	VEC(struct profile_frame) functions; /* of forgotten frames: one for each row of `function` */
 	struct buffer raw;
 	struct buffer packed;
 	char *path;
@@ -225,6 +226,7 @@ void profile_writer_free(struct profile_writer *w)
 	ZSTD_freeCCtx(w->zstd);
 	buffer_deinit(&w->raw);
 	buffer_deinit(&w->packed);
+	vec_deinit(&w->functions);
 	free(w);
 }
 
@@ -270,10 +272,12 @@ static void forget_changes(struct profile_writer *w, const struct codec_mark *wr
 	w->mark.changed_files = w->mark.changed_cgroups = w->mark.changed_names = 0;
 	w->mark.changed_containers = w->mark.changed_places = w->mark.samples = 0;
 	w->mark.changed_codes = 0;
+	w->mark.changed_lines = 0;
 	w->mark.facts = false;
 	w->p->changed_files.n = w->p->changed_cgroups.n = w->p->changed_names.n = 0;
 	w->p->changed_containers.n = w->p->changed_places.n = 0;
 	w->p->changed_codes.n = 0;
+	w->p->changed_lines.n = 0;
 	w->p->changed_facts = false;
 	profile_drop_samples(w->p);
 }
@@ -361,7 +365,7 @@ static int fill_task(struct profile_writer *w, sqlite3_stmt *s, struct mw_error 
 	int r = 0;
 	for (size_t i = 0; i < w->p->tasks.n && r == 0; i++) {
 		const struct profile_task *t = &w->p->tasks.items[i];
-		bind_number(s, 1, i);
+		bind_number(s, 1, i + w->p->forgotten_tasks);
 		bind_number(s, 2, t->key.pid);
 		bind_number(s, 3, t->key.tid);
 		bind_number(s, 4, t->key.start_time);
@@ -446,8 +450,7 @@ static int fill_tally(struct profile_writer *w, sqlite3_stmt *s, struct mw_error
 static int by_function(const void *a, const void *b, void *context)
 {
 	const struct profile *p = context;
-	const struct profile_frame *x = &p->frames.items[*(const uint32_t *)a];
-	const struct profile_frame *y = &p->frames.items[*(const uint32_t *)b];
+	const struct profile_frame *x = a, *y = b;
 	const uint64_t keys[][2] = {
 		{x->name.name, y->name.name},
 		{x->name.module, y->name.module},
@@ -463,8 +466,7 @@ static int by_function(const void *a, const void *b, void *context)
 }
 
 static int insert_function(struct profile_writer *w, sqlite3_stmt *s,
-			   const struct profile_frame *f, uint64_t samples, uint64_t value,
-			   struct mw_error *e)
+			   const struct profile_frame *f, struct mw_error *e)
 {
 	const struct profile_name *n = &f->name;
 	bind_text(s, 1, n->name ? profile_string(w->p, n->name) : NULL);
@@ -476,36 +478,45 @@ static int insert_function(struct profile_writer *w, sqlite3_stmt *s,
 	else
 		sqlite3_bind_null(s, 3);
 	bind_text(s, 4, reason_text((uint8_t)profile_frame_reason(w->p, f)));
-	bind_number(s, 5, samples);
-	bind_number(s, 6, value);
+	bind_number(s, 5, f->self_count);
+	bind_number(s, 6, f->self_value);
 	return sql_step(w, s, e);
+}
+
+/* One entry for each row of `function`, of the frames there are now and of those that were forgotten. */
+static int sum_functions(struct profile_writer *w)
+{
+	vec_foreach(f, &w->p->frames) {
+		if (f->self_count && vec_push(&w->functions, *f) < 0)
+			return -ENOMEM;
+	}
+	if (!w->functions.n)
+		return 0;
+	qsort_r(w->functions.items, w->functions.n, sizeof *w->functions.items, by_function, w->p);
+	struct profile_frame *row = w->functions.items;
+	for (size_t i = 1; i < w->functions.n; i++) {
+		const struct profile_frame *f = &w->functions.items[i];
+		if (by_function(row, f, w->p) != 0) {
+			*++row = *f;
+			continue;
+		}
+		row->self_count += f->self_count;
+		row->self_value += f->self_value;
+	}
+	w->functions.n = (size_t)(row - w->functions.items) + 1;
+	return 0;
 }
 
 /* Where the samples' own frames lie, by function or, without a name, by file and reason. */
 static int fill_function(struct profile_writer *w, sqlite3_stmt *s, struct mw_error *e)
 {
-	const struct profile *p = w->p;
-	VEC(uint32_t) hot = {};
-	int r = 0;
-	for (size_t i = 0; i < p->frames.n && r == 0; i++) {
-		if (p->frames.items[i].self_count)
-			r = vec_push(&hot, (uint32_t)i);
-	}
-	if (hot.n)
-		qsort_r(hot.items, hot.n, sizeof *hot.items, by_function, w->p);
-	uint64_t samples = 0, value = 0;
-	for (size_t i = 0; i < hot.n && r == 0; i++) {
-		const struct profile_frame *f = &p->frames.items[hot.items[i]];
-		samples += f->self_count;
-		value += f->self_value;
-		if (i + 1 < hot.n && by_function(&hot.items[i], &hot.items[i + 1], w->p) == 0)
-			continue;
-		r = insert_function(w, s, f, samples, value, e);
-		samples = value = 0;
-	}
-	vec_deinit(&hot);
+	int r = sum_functions(w);
+	for (size_t i = 0; i < w->functions.n && r == 0; i++)
+		r = insert_function(w, s, &w->functions.items[i], e);
 	return r;
 }
+
+#define TABLE_TASK 3 /* the only one that is filled before the end */
 
 static const struct table {
 	const char *sql;
@@ -514,7 +525,7 @@ static const struct table {
 	{"INSERT OR REPLACE INTO meta VALUES(?,?)", fill_meta},
 	{"INSERT INTO event VALUES(?,?,?,?,?)", fill_event},
 	{"INSERT INTO file VALUES(?,?,?,?,?,?)", fill_file},
-	{"INSERT INTO task VALUES(?,?,?,?,?,?)", fill_task},
+	[TABLE_TASK] = {"INSERT INTO task VALUES(?,?,?,?,?,?)", fill_task},
 	{"INSERT INTO cgroup VALUES(?,?,?)", fill_cgroup},
 	{"INSERT INTO container VALUES(?,?,?,?,?,?,?,?,?)", fill_container},
 	{"INSERT INTO place VALUES(?,?,?)", fill_place},
@@ -523,16 +534,22 @@ static const struct table {
 	{"INSERT INTO function VALUES(?,?,?,?,?,?)", fill_function},
 };
 
-static int fill_tables(struct profile_writer *w, struct mw_error *e)
+static int fill_table(struct profile_writer *w, const struct table *table, struct mw_error *e)
+{
+	sqlite3_stmt *s = NULL;
+	int r = sql_prepare(w, table->sql, &s, e);
+	if (r == 0)
+		r = table->fill(w, s, e);
+	sqlite3_finalize(s);
+	return r;
+}
+
+static int fill_tables(struct profile_writer *w, const struct table *first, size_t n,
+		       struct mw_error *e)
 {
 	int r = sql_run(w, "BEGIN", "write", e);
-	for (size_t i = 0; i < ARRAY_SIZE(tables) && r == 0; i++) {
-		sqlite3_stmt *s = NULL;
-		r = sql_prepare(w, tables[i].sql, &s, e);
-		if (r == 0)
-			r = tables[i].fill(w, s, e);
-		sqlite3_finalize(s);
-	}
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = fill_table(w, &first[i], e);
 	if (r == 0)
 		return sql_run(w, "COMMIT", "write", e);
 	if (!sqlite3_get_autocommit(w->db))
@@ -540,12 +557,27 @@ static int fill_tables(struct profile_writer *w, struct mw_error *e)
 	return r;
 }
 
+int profile_writer_forget(struct profile_writer *w, struct mw_error *e)
+{
+	if (!profile_is_large(w->p) || w->p->samples.n)
+		return 0;
+	int r = fill_tables(w, &tables[TABLE_TASK], 1, e);
+	if (r == 0)
+		r = sum_functions(w);
+	if (r < 0)
+		return r == -ENOMEM ? error_errno(e, r, "%s", w->path) : r;
+	profile_forget(w->p);
+	w->mark.tasks = w->mark.frames = 0;
+	w->mark.nodes = 1;
+	return 1;
+}
+
 int profile_writer_close(struct profile_writer *writer, struct mw_error *e)
 {
 	_cleanup_(cleanup_profile_writer_free) struct profile_writer *w = writer;
 	int r = profile_writer_flush(w, e);
 	if (r == 0)
-		r = fill_tables(w, e);
+		r = fill_tables(w, tables, ARRAY_SIZE(tables), e);
 	if (r == -ENOMEM)
 		return error_errno(e, r, "%s", w->path);
 	if (r < 0)

@@ -32,6 +32,11 @@ int profile_writer_create_hooked(const char *path, struct profile *p,
  */
 int profile_writer_flush(struct profile_writer *w, struct mw_error *e);
 /*
+ * After a flush, if the profile is large: what the file has is put into the tables for people and
+ * forgotten in memory. 1 if that was done, 0 if there was no need; -errno as of a flush.
+ */
+int profile_writer_forget(struct profile_writer *w, struct mw_error *e);
+/*
  * Flushes, fills the tables for people and syncs the file to the disk. The writer
  * is gone afterwards, whatever the outcome; after a failure the file holds what was flushed.
  */

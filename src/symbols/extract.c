@@ -4,6 +4,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "symbols/debug_file.h"
+#include "symbols/plt.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -57,31 +59,6 @@ static void job_deinit(struct job *job)
 	elf_deinit(&job->elf);
 }
 
-/* Symbols from a debug file. 0, or negative if it is not the file's, or gives none. */
-static int collect_from_debug_file(struct job *job, int debug_fd,
-				   const struct elf_identity *identity)
-{
-	struct elf debug;
-	int r = elf_open(&debug, debug_fd, NULL);
-	if (r < 0)
-		return r;
-	r = elf_debug_file_belongs(&debug, identity) ? symbol_list_collect(&job->list, &debug, NULL) : -ESTALE;
-	elf_deinit(&debug);
-	if (r < 0)
-		symbol_list_deinit(&job->list);
-	return r;
-}
-
-static int collect(struct job *job, const int *debug_fds, size_t n_debug_fds,
-		   const struct elf_identity *identity, struct mw_error *e)
-{
-	for (size_t i = 0; i < n_debug_fds; i++) {
-		if (collect_from_debug_file(job, debug_fds[i], identity) == 0)
-			return 0;
-	}
-	return symbol_list_collect(&job->list, &job->elf, e);
-}
-
 static int build(struct job *job, int elf_fd, const int *debug_fds, size_t n_debug_fds,
 		 struct mw_error *e)
 {
@@ -90,7 +67,9 @@ static int build(struct job *job, int elf_fd, const int *debug_fds, size_t n_deb
 	if (r == 0)
 		r = elf_identify(&job->elf, &identity, e);
 	if (r == 0)
-		r = collect(job, debug_fds, n_debug_fds, &identity, e);
+		r = debug_file_symbols(&job->list, &job->elf, debug_fds, n_debug_fds, &identity, e);
+	if (r == 0)
+		r = plt_add(&job->list, &job->elf);
 	if (r == 0)
 		r = symbol_list_choose(&job->list, &job->functions, e);
 	if (r == 0)

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/cursor.h"
+#include "base/sort.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -13,6 +14,9 @@ enum opcode { END_SEQUENCE = 0, SET_FILE = 1, ADVANCE_PC = 2, ADVANCE_LINE = 3, 
 
 /* Bytes of a line program that are run at most: one look-up may have to go through what is no row. */
 #define PROGRAM_MAX (4 * GSYM_WORK_MAX)
+
+/* Spans up to which a simple sort is the fastest; they are nearly in order. */
+#define INSERTION_MAX 256
 
 void gsym_decoded_deinit(struct gsym_decoded *d)
 {
@@ -34,59 +38,129 @@ static inline uint8_t next_byte(struct cursor *c)
 
 /* ---- line rows ------------------------------------------------------------------------------- */
 
-/* Runs opcodes up to and with the next row: 1, or 0 at the end. The row before is in *row. */
-static inline int next_row(const struct gsym_decoded *d, struct cursor *c, struct gsym_row *row)
+/* A line program that is being run. It stays in registers: no address of it is taken in the loop. */
+struct line_run {
+	const uint8_t *at;
+	const uint8_t *end;
+	uint64_t address; /* of the last row, relative to the function */
+	uint32_t file;
+	uint32_t line;
+};
+
+/* A number that may have any length. *ret_at is the end of the program if it does not end before. */
+static __attribute__((noinline)) uint64_t long_leb(const uint8_t *at, const uint8_t *end,
+						   bool is_signed, const uint8_t **ret_at)
 {
-	for (;;) {
-		uint8_t opcode = next_byte(c);
-		uint64_t step;
+	struct cursor c = cursor_init(at, (size_t)(end - at), false);
+	uint64_t value = is_signed ? (uint64_t)cursor_sleb(&c) : cursor_uleb(&c);
+	*ret_at = cursor_ok(&c) ? c.at : end;
+	return value;
+}
+
+static inline struct line_run take_leb(struct line_run run, bool is_signed, uint64_t *ret)
+{
+	const uint8_t *at = run.at;
+	if (at < run.end && *at < 0x80) {
+		*ret = is_signed ? (uint64_t)((int64_t)((uint64_t)*at << 57) >> 57) : *at;
+		run.at++;
+	} else {
+		*ret = long_leb(at, run.end, is_signed, &at);
+		run.at = at;
+	}
+	return run;
+}
+
+/* Runs opcodes up to and with the next row; at the end of the program, .at is NULL. */
+static inline struct line_run next_row(struct line_run run, int32_t least_step, uint32_t step_range)
+{
+	while (run.at < run.end) {
+		uint8_t opcode = *run.at++;
+		uint64_t value;
+		if (__builtin_expect(opcode >= FIRST_SPECIAL, 1)) {
+			opcode -= FIRST_SPECIAL;
+			run.line += (uint32_t)least_step + opcode % step_range;
+			run.address += opcode / step_range;
+			return run;
+		}
 		switch (opcode) {
-		case END_SEQUENCE: /* what a failed read gives, too */
-			return 0;
 		case SET_FILE:
-			row->file = (uint32_t)next_uleb(c);
+			run = take_leb(run, false, &value);
+			run.file = (uint32_t)value;
 			break;
 		case ADVANCE_LINE:
-			row->line += (uint32_t)cursor_sleb(c);
+			run = take_leb(run, true, &value);
+			run.line += (uint32_t)value;
 			break;
 		case ADVANCE_PC:
-			step = next_uleb(c);
-			row->address += step;
-			return cursor_ok(c) && step <= UINT32_MAX;
-		default:
-			opcode -= FIRST_SPECIAL;
-			row->line += (uint32_t)d->least_step + opcode % d->step_range;
-			row->address += opcode / d->step_range;
-			return 1;
+			run = take_leb(run, false, &value);
+			run.address += MIN(value, UINT64_C(1) << 32);
+			return run;
+		default: /* END_SEQUENCE */
+			run.at = run.end;
+			break;
 		}
 	}
+	run.at = NULL;
+	return run;
+}
+
+/* Reads the head of a program: 1, with the state before the first row; 0: there is no sense in it. */
+static int start_program(struct gsym_decoded *d, struct cursor *c, struct line_run *ret)
+{
+	int64_t least = cursor_sleb(c), most = cursor_sleb(c);
+	uint32_t line = (uint32_t)cursor_uleb(c);
+	if (!cursor_ok(c) || least < INT32_MIN || most > INT32_MAX || most < least)
+		return 0;
+	d->least_step = (int32_t)least;
+	d->step_range = (uint32_t)(most - least + 1);
+	d->program = c->at;
+	d->program_size = (uint32_t)MIN(cursor_left(c), PROGRAM_MAX);
+	*ret = (struct line_run){.at = c->at, .end = c->at + d->program_size, .file = 1,
+				 .line = line};
+	return d->step_range > 0;
 }
 
 static int decode_lines(struct gsym_decoded *d, struct cursor c)
 {
-	int64_t least = cursor_sleb(&c), most = cursor_sleb(&c);
-	struct gsym_row row = {.address = 0, .file = 1, .line = (uint32_t)cursor_uleb(&c)};
-	if (!cursor_ok(&c) || least < INT32_MIN || most > INT32_MAX || most < least)
+	struct line_run run;
+	if (!start_program(d, &c, &run))
 		return 0;
-	d->least_step = (int32_t)least;
-	d->step_range = (uint32_t)(most - least + 1);
-	if (!d->step_range)
-		return 0;
-	c.start = c.at;
-	d->program = c.at;
-	d->program_size = (uint32_t)MIN(cursor_left(&c), PROGRAM_MAX);
 	for (uint32_t n = 0; n < GSYM_WORK_MAX; n++) {
 		if (n % GSYM_MARK_ROWS == 0) {
-			struct gsym_mark mark = {(uint32_t)row.address, row.file, row.line,
-						 (uint32_t)cursor_offset(&c)};
+			struct gsym_mark mark = {(uint32_t)run.address, run.file, run.line,
+						 (uint32_t)(run.at - d->program)};
 			int r = vec_push(&d->marks, mark);
 			if (r < 0)
 				return r;
 		}
-		if (!next_row(d, &c, &row) || row.address > UINT32_MAX)
+		run = next_row(run, d->least_step, d->step_range);
+		if (!run.at || run.address > UINT32_MAX)
 			break;
 	}
 	return 0;
+}
+
+/*
+ * Runs on to the row that covers an offset: 1; or 0, if none did and `found` was none before. Of several
+ * rows at exactly this offset it is the first, as for llvm-gsymutil.
+ */
+static int run_to(const struct gsym_decoded *d, struct line_run run, bool any, uint64_t offset,
+		  struct gsym_row *ret)
+{
+	const int32_t least_step = d->least_step;
+	const uint32_t step_range = d->step_range;
+	struct line_run found = run;
+	for (;;) {
+		run = next_row(run, least_step, step_range);
+		if (!run.at || run.address > offset)
+			break;
+		found = run;
+		any = true;
+		if (run.address == offset)
+			break;
+	}
+	*ret = (struct gsym_row){d->start + found.address, found.file, found.line};
+	return any;
 }
 
 /* The last mark before any row behind the address. */
@@ -109,21 +183,12 @@ int gsym_decoded_row(const struct gsym_decoded *d, uint64_t address, struct gsym
 	if (!d->marks.n || offset > UINT32_MAX)
 		return 0;
 	const struct gsym_mark *mark = find_mark(d, (uint32_t)offset);
-	struct cursor c = cursor_init(d->program, d->program_size, false);
-	cursor_seek(&c, mark->at);
-	struct gsym_row row = {mark->address, mark->file, mark->line}, found = row;
-	bool any = mark != d->marks.items;
-	/* Of several rows at exactly this address it is the first, as for llvm-gsymutil. */
-	while (next_row(d, &c, &row) && row.address <= offset) {
-		found = row;
-		any = true;
-		if (row.address == offset)
-			break;
-	}
-	if (!any)
-		return 0;
-	*ret = (struct gsym_row){d->start + found.address, found.file, found.line};
-	return 1;
+	struct line_run run = {.at = d->program + mark->at,
+			       .end = d->program + d->program_size,
+			       .address = mark->address,
+			       .file = mark->file,
+			       .line = mark->line};
+	return run_to(d, run, mark != d->marks.items, offset, ret);
 }
 
 /* ---- inlined calls --------------------------------------------------------------------------- */
@@ -195,7 +260,7 @@ static int read_call(struct tree_walk *w, struct cursor *c, bool is_root)
 		return r;
 	uint64_t first = w->ranges.items[0].start;
 	bool has_callees = next_byte(c);
-	struct gsym_call call = {.name = cursor_u32(c), .caller = caller};
+	struct gsym_inlining call = {.name = cursor_u32(c), .caller = caller};
 	call.file = (uint32_t)next_uleb(c);
 	call.line = (uint32_t)next_uleb(c);
 	if (!cursor_ok(c))
@@ -234,13 +299,32 @@ static int walk_tree(struct tree_walk *w, struct cursor *c)
 	return r == -ENOMEM ? r : 0;
 }
 
-static int compare_raw(const void *a, const void *b)
+/* By start; callers before their callees, which come later in the list. */
+static int sort_raw(struct tree_walk *w)
 {
-	const struct raw_span *x = a, *y = b;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	/* Callers before their callees, which have higher numbers. */
-	return x->call < y->call ? -1 : x->call > y->call;
+	struct raw_span *items = w->raw.items;
+	size_t n = w->raw.n;
+	if (n > INSERTION_MAX) {
+		_cleanup_free_ struct sort_item *order = malloc(n * sizeof *order);
+		_cleanup_free_ struct raw_span *copy = malloc(n * sizeof *copy);
+		if (!order || !copy)
+			return -ENOMEM;
+		memcpy(copy, items, n * sizeof *copy);
+		for (size_t i = 0; i < n; i++)
+			order[i] = (struct sort_item){items[i].start, i};
+		int r = sort_items(order, n);
+		for (size_t i = 0; i < n && r == 0; i++)
+			items[i] = copy[order[i].value];
+		return r;
+	}
+	for (size_t i = 1; i < n; i++) {
+		struct raw_span span = items[i];
+		size_t at = i;
+		for (; at && items[at - 1].start > span.start; at--)
+			items[at] = items[at - 1];
+		items[at] = span;
+	}
+	return 0;
 }
 
 static int push_span(struct gsym_decoded *d, uint32_t start, uint32_t call)
@@ -255,14 +339,9 @@ static int push_span(struct gsym_decoded *d, uint32_t start, uint32_t call)
 /* Spans that lie inside each other become a row of spans beside each other, the innermost winning. */
 static int flatten(struct tree_walk *w)
 {
-	bool is_sorted = true;
-	for (size_t i = 1; i < w->raw.n && is_sorted; i++)
-		is_sorted = w->raw.items[i - 1].start <= w->raw.items[i].start;
-	if (!is_sorted)
-		qsort(w->raw.items, w->raw.n, sizeof *w->raw.items, compare_raw);
 	struct raw_span open[GSYM_DEPTH_MAX + 1];
 	size_t n_open = 0;
-	int r = 0;
+	int r = sort_raw(w);
 	for (size_t i = 0; i <= w->raw.n && r == 0; i++) {
 		uint32_t start = i < w->raw.n ? w->raw.items[i].start : UINT32_MAX;
 		for (; r == 0 && n_open && open[n_open - 1].end <= start; n_open--)
@@ -311,6 +390,116 @@ uint32_t gsym_decoded_call(const struct gsym_decoded *d, uint64_t address)
 	return low ? d->spans.items[low - 1].call : GSYM_NO_CALL;
 }
 
+/* ---- a single question ----------------------------------------------------------------------- */
+
+/* A call as it is read without keeping it. */
+struct passing_call {
+	struct gsym_inlining call;
+	uint64_t first; /* start of its first range */
+	bool covers;    /* the address that is asked for */
+	bool has_callees;
+};
+
+/* 1; 0: the end of a level; -EBADMSG. */
+static int pass_call(struct cursor *cursor, uint64_t base, uint64_t address, uint32_t *work,
+		     struct passing_call *ret)
+{
+	struct cursor c = *cursor; /* for the registers */
+	uint64_t n = next_uleb(&c);
+	bool covers = false;
+	if (!n || n > GSYM_WORK_MAX || (*work += (uint32_t)n) > GSYM_WORK_MAX) {
+		*cursor = c;
+		return n || !cursor_ok(&c) ? -EBADMSG : 0;
+	}
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t start = base + next_uleb(&c);
+		uint64_t size = next_uleb(&c);
+		if (i == 0)
+			ret->first = start;
+		covers |= address - start < size;
+	}
+	ret->covers = covers;
+	ret->has_callees = next_byte(&c);
+	ret->call.name = cursor_u32(&c);
+	ret->call.file = (uint32_t)next_uleb(&c);
+	ret->call.line = (uint32_t)next_uleb(&c);
+	*cursor = c;
+	return cursor_ok(&c) ? 1 : -EBADMSG;
+}
+
+/* Leaves out all below a call that does not cover the address. */
+static int pass_callees(struct cursor *c, uint32_t *work)
+{
+	struct passing_call passing;
+	for (uint64_t depth = 1; depth;) {
+		int r = pass_call(c, 0, 0, work, &passing);
+		if (r < 0)
+			return r;
+		if (r == 0)
+			depth--;
+		else
+			depth += passing.has_callees;
+	}
+	return 0;
+}
+
+/* Outermost first; how many. */
+static size_t search_calls(struct cursor c, uint64_t start, uint64_t address,
+			   struct gsym_inlining calls[GSYM_DEPTH_MAX])
+{
+	struct passing_call passing;
+	uint32_t work = 0;
+	size_t n = 0;
+	if (pass_call(&c, start, address, &work, &passing) != 1 || !passing.covers)
+		return 0;
+	while (passing.has_callees && n < GSYM_DEPTH_MAX) {
+		uint64_t base = passing.first;
+		int r;
+		while ((r = pass_call(&c, base, address, &work, &passing)) == 1 && !passing.covers) {
+			if (passing.has_callees && pass_callees(&c, &work) < 0)
+				return n;
+		}
+		if (r != 1)
+			break;
+		calls[n++] = passing.call;
+	}
+	return n;
+}
+
+/* The data of a kind of an entry; a failed cursor if it has none. */
+static struct cursor find_info(const struct gsym *gsym, uint64_t info, enum info_type wanted)
+{
+	struct cursor c = cursor_init(gsym->data, gsym->size, gsym->swap);
+	cursor_seek(&c, info + 8);
+	for (;;) {
+		uint32_t type = cursor_u32(&c), n = cursor_u32(&c);
+		const uint8_t *data = cursor_bytes(&c, n);
+		if (!cursor_ok(&c) || type == INFO_END)
+			return (struct cursor){.failed = true};
+		if (type == wanted)
+			return cursor_init(data, n, gsym->swap);
+	}
+}
+
+size_t gsym_search(const struct gsym *gsym, const struct gsym_entry *entry, uint64_t address,
+		   struct gsym_row *ret_row, struct gsym_inlining *ret, size_t max)
+{
+	struct gsym_decoded d = {.start = entry->start};
+	struct cursor lines = find_info(gsym, entry->info, INFO_LINES);
+	struct line_run run;
+	if (!cursor_ok(&lines) || !start_program(&d, &lines, &run) ||
+	    !run_to(&d, run, false, address - entry->start, ret_row))
+		*ret_row = (struct gsym_row){};
+	struct cursor inlines = find_info(gsym, entry->info, INFO_INLINES);
+	if (!cursor_ok(&inlines))
+		return 0;
+	struct gsym_inlining calls[GSYM_DEPTH_MAX];
+	size_t n = search_calls(inlines, entry->start, address, calls);
+	for (size_t i = 0; i < MIN(n, max); i++)
+		ret[i] = calls[n - 1 - i];
+	return n;
+}
+
 /* ---- a function ------------------------------------------------------------------------------ */
 
 int gsym_decode(const struct gsym *gsym, uint32_t i, struct gsym_decoded *ret)
@@ -322,24 +511,13 @@ int gsym_decode(const struct gsym *gsym, uint32_t i, struct gsym_decoded *ret)
 		return 0;
 	ret->start = entry.start;
 	uint32_t size = (uint32_t)MIN(entry.end - entry.start, UINT32_MAX);
-	struct cursor c = cursor_init(gsym->data, gsym->size, gsym->swap);
-	cursor_seek(&c, entry.info + 8);
 	int r = 0;
-	bool has_lines = false, has_inlines = false;
-	while (r == 0) {
-		uint32_t type = cursor_u32(&c), n = cursor_u32(&c);
-		const uint8_t *data = cursor_bytes(&c, n);
-		if (!cursor_ok(&c) || type == INFO_END)
-			break;
-		struct cursor part = cursor_init(data, n, gsym->swap);
-		if (type == INFO_LINES && !has_lines) {
-			has_lines = true;
-			r = decode_lines(ret, part);
-		} else if (type == INFO_INLINES && !has_inlines) {
-			has_inlines = true;
-			r = decode_inlines(ret, part, size);
-		}
-	}
+	struct cursor lines = find_info(gsym, entry.info, INFO_LINES);
+	struct cursor inlines = find_info(gsym, entry.info, INFO_INLINES);
+	if (cursor_ok(&lines))
+		r = decode_lines(ret, lines);
+	if (r == 0 && cursor_ok(&inlines))
+		r = decode_inlines(ret, inlines, size);
 	return r;
 }
 

@@ -37,7 +37,7 @@ struct gsym_span {
 	uint32_t call;  /* the innermost one, GSYM_NO_CALL: none */
 };
 
-struct gsym_call {
+struct gsym_inlining {
 	uint32_t name;   /* string: the function that was inlined */
 	uint32_t file;   /* where it is called */
 	uint32_t line;
@@ -53,7 +53,7 @@ struct gsym_decoded {
 	uint32_t step_range;
 	VEC(struct gsym_mark) marks;
 	VEC(struct gsym_span) spans;
-	VEC(struct gsym_call) calls;
+	VEC(struct gsym_inlining) calls;
 };
 
 struct gsym_row {
@@ -69,6 +69,13 @@ int gsym_decode(const struct gsym *gsym, uint32_t i, struct gsym_decoded *ret);
 int gsym_decoded_row(const struct gsym_decoded *decoded, uint64_t address, struct gsym_row *ret);
 /* The innermost inlined call at an address of the function, or GSYM_NO_CALL. */
 uint32_t gsym_decoded_call(const struct gsym_decoded *decoded, uint64_t address);
+/*
+ * The same without decoding all of the function, for a single question: stops where the answer is.
+ * Calls are given innermost first, up to max; returns how many there are. *ret_row has line 0 if there
+ * is no row.
+ */
+size_t gsym_search(const struct gsym *gsym, const struct gsym_entry *entry, uint64_t address,
+		   struct gsym_row *ret_row, struct gsym_inlining *ret, size_t max);
 /* Bytes that it holds. */
 size_t gsym_decoded_bytes(const struct gsym_decoded *decoded);
 

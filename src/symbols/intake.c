@@ -36,14 +36,9 @@ static int make_names(void *context, struct mw_error *e)
 	return extract_names(job->fd, job->debug_fds, n_debug, job->out, &job->extracted, e);
 }
 
-extern __typeof__(extract_lines) extract_lines __attribute__((weak)); /* until it is merged */
-extern __typeof__(lines_source_name) lines_source_name __attribute__((weak));
-
 static int make_lines(void *context, struct mw_error *e)
 {
 	struct job *job = context;
-	if (!extract_lines)
-		return error_set(e, -ENODATA, "no debug information");
 	return extract_lines(job->fd, job->debug_fds, job->n_debug, -1, job->out, &job->extracted,
 			     e);
 }

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #define CACHE_BYTES   ((size_t)4 << 20)
-#define CACHE_SLOTS   8192
+#define CACHE_SLOTS   32768
 #define CACHE_STRIPES 64
 #define TABLES_MAX    16384 /* files; each is up to two mappings of the 65,530 that a process may have */
 #define TABLE_SLOTS   32768
@@ -416,42 +416,60 @@ size_t mw_resolver_find_names(struct mw_resolver *r, const struct mw_file_id *id
 
 /* ---- many questions -------------------------------------------------------------------------- */
 
+/* Questions about one function from which on it is decoded. */
+#define DECODE_FROM 4
+
 /* What stays from one question to the next. */
 struct sorted_walk {
 	struct mw_resolver *resolver;
 	const struct symbol_table *table;
+	const struct sort_item *next, *end;
 	const struct cached *cached; /* held */
+	struct gsym_entry symbol;    /* the last ones found; of no bytes at first */
+	struct gsym_entry function;
 	uint32_t names_hint;
 	uint32_t lines_hint;
 	unsigned flags;
 	struct mw_location chain[GSYM_DEPTH_MAX + 1];
 };
 
-static const struct gsym_decoded *enter_function(struct sorted_walk *w, uint32_t index)
+/* The decoded function if that pays, otherwise NULL. */
+static const struct gsym_decoded *enter_function(struct sorted_walk *w, uint64_t key,
+						 uint64_t address)
 {
-	static const struct gsym_decoded nothing;
-	if (!w->cached || w->cached->index != index) {
-		cache_leave(w->resolver, w->cached);
-		w->cached = cache_enter(w->resolver, w->table, index);
-	}
-	/* Without memory there are no lines, and the name still is right. */
-	return w->cached ? &w->cached->decoded : &nothing;
+	if (w->cached && w->cached->index == w->function.index)
+		return &w->cached->decoded;
+	cache_leave(w->resolver, w->cached);
+	w->cached = NULL;
+	/* Keys are as far from each other as their addresses, within a function. */
+	if (w->end - w->next < DECODE_FROM ||
+	    w->next[DECODE_FROM - 1].key - key >= w->function.end - address)
+		return NULL;
+	w->cached = cache_enter(w->resolver, w->table, w->function.index);
+	return w->cached ? &w->cached->decoded : NULL;
 }
 
-static size_t find_one(struct sorted_walk *w, uint64_t address)
+static bool covers(const struct gsym_entry *entry, uint64_t address)
+{
+	return address - entry->start < entry->end - entry->start;
+}
+
+static size_t find_one(struct sorted_walk *w, uint64_t key, uint64_t address)
 {
 	const struct symbol_table *t = w->table;
-	struct gsym_entry entry;
 	struct mw_location name = {.reason = (uint16_t)symbol_table_reason(t)};
-	if (t->names.data && gsym_find_next(&t->names.gsym, address, &w->names_hint, &entry))
-		symbol_table_describe(t, &entry, address, &name);
-	if (!t->lines.data || !gsym_find_next(&t->lines.gsym, address, &w->lines_hint, &entry)) {
+	if (covers(&w->symbol, address) ||
+	    (t->names.data && gsym_find_next(&t->names.gsym, address, &w->names_hint, &w->symbol)))
+		symbol_table_describe(t, &w->symbol, address, &name);
+	if (!covers(&w->function, address) &&
+	    (!t->lines.data ||
+	     !gsym_find_next(&t->lines.gsym, address, &w->lines_hint, &w->function))) {
 		w->chain[0] = name;
 		return name.name ? 1 : 0;
 	}
 	if (w->flags & RESOLVER_DEBUG_NAMES)
 		name.name = NULL;
-	return symbol_table_chain(t, &entry, enter_function(w, entry.index), address, &name,
+	return symbol_table_chain(t, &w->function, enter_function(w, key, address), address, &name,
 				  w->chain, ARRAY_SIZE(w->chain));
 }
 
@@ -462,22 +480,24 @@ int resolver_find_sorted(struct mw_resolver *resolver, const struct symbol_table
 	struct sorted_walk *w = malloc(sizeof *w);
 	if (!w)
 		return -ENOMEM;
+	memset(w, 0, offsetof(struct sorted_walk, chain));
 	w->resolver = resolver;
 	w->table = table;
-	w->cached = NULL;
-	w->names_hint = w->lines_hint = 0;
 	w->flags = flags;
+	w->next = items;
+	w->end = items + n;
 	int r = 0;
-	for (size_t i = 0; i < n && r == 0; i++) {
+	while (w->next < w->end && r == 0) {
+		const struct sort_item *item = w->next++;
 		enum mw_reason reason;
-		uint64_t address = items[i].key;
+		uint64_t address = item->key;
 		size_t found = 0;
 		if (!(flags & RESOLVER_ADDRESSES) &&
-		    !symbol_table_address(table, items[i].key, &address, &reason))
+		    !symbol_table_address(table, item->key, &address, &reason))
 			nameless(&w->chain[0], reason);
 		else
-			found = find_one(w, address);
-		r = fn(data, items[i].value, w->chain, MIN(found, ARRAY_SIZE(w->chain)));
+			found = find_one(w, item->key, address);
+		r = fn(data, item->value, w->chain, MIN(found, ARRAY_SIZE(w->chain)));
 	}
 	cache_leave(resolver, w->cached);
 	free(w);

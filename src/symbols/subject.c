@@ -20,8 +20,10 @@
 
 static void file_free(struct subject_file *file)
 {
-	if (file)
-		free(file->path);
+	if (!file)
+		return;
+	cleanup_close(&file->fd);
+	free(file->path);
 	free(file);
 }
 
@@ -39,6 +41,7 @@ static struct subject_file *add_file(struct subject *s, const char *path)
 	struct subject_file *file = calloc(1, sizeof *file);
 	if (!file)
 		return NULL;
+	file->fd = -1;
 	file->path = strdup(path);
 	if (!file->path || vec_push(&s->files, file) < 0) {
 		file_free(file);
@@ -72,6 +75,9 @@ static int take_in(struct subject *s, struct subject_file *file, int fd, struct 
 	file->id = result->identity.id;
 	file->store_id = result->store_id;
 	file->elf_class = result->identity.elf_class;
+	file->identity = result->identity;
+	if (s->keep_open && file->fd < 0)
+		file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	file->problem = result->names.problem.code ? result->names.problem : result->lines.problem;
 	log_part(s, "names", &result->names);
 	if (s->lines)

@@ -25,6 +25,8 @@ struct subject_file {
 	struct mw_file_id store_id;
 	char *path;                 /* owned; a label */
 	uint8_t elf_class;          /* 0: not known */
+	int fd;                     /* owned; -1 unless the subject keeps files open */
+	struct elf_identity identity; /* if it was read */
 	enum mw_reason reason;      /* why it could not be read */
 	struct mw_error problem;    /* ..., for people; or why its symbols could not */
 	/* SUBJECT_PROCESS: which mapped file it is */
@@ -36,6 +38,7 @@ struct subject_file {
 struct subject {
 	enum subject_kind kind;
 	bool lines; /* wanted, as well as names */
+	bool keep_open; /* files stay open, for who wants to look into them */
 	struct store *store; /* borrowed, as these: */
 	struct mw_resolver *resolver;
 	const struct proc *proc;

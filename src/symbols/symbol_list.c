@@ -87,15 +87,15 @@ static int add_to_search(struct code_ranges *code, struct range range)
 
 static int add_sections(struct code_ranges *code, const struct elf *elf)
 {
-	int r = vec_reserve(&code->sections, elf->sections.n);
+	int r = 0;
 	vec_foreach(s, &elf->sections) {
-		if (r < 0)
-			return r;
 		bool is_code = s->flags & SHF_ALLOC && s->flags & SHF_EXECINSTR;
 		struct range range = range_of(s->address, is_code ? s->size : 0);
-		code->sections.items[code->sections.n++] = range;
-		if (range.start < range.end)
+		r = vec_push(&code->sections, range);
+		if (r == 0 && range.start < range.end)
 			r = add_to_search(code, range);
+		if (r < 0)
+			break;
 	}
 	return r;
 }

@@ -21,6 +21,11 @@ uint8_t symbol_rank(const char *name, uint8_t type, uint8_t bind)
 	return kind + binding;
 }
 
+bool symbol_rank_is_resolver(uint8_t rank)
+{
+	return rank >= 3 && rank < SYMBOL_RANK_LABEL;
+}
+
 /*
  * Mapping symbols tell where code and data begin inside a section: $a $t $d (ARM), $x $d (AArch64,
  * RISC-V, C-SKY), also "$d.17", and RISC-V's "$xrv64i2p0".

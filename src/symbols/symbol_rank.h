@@ -8,9 +8,13 @@
 
 /* Ranks from here on are those of untyped labels. */
 #define SYMBOL_RANK_LABEL 6
+/* Of names that no symbol table has: worse than all. */
+#define SYMBOL_RANK_PLT 200
 
 /* The smaller, the better. type and bind are STT_* and STB_*. */
 uint8_t symbol_rank(const char *name, uint8_t type, uint8_t bind);
+/* Whether it is that of an IFUNC symbol. */
+bool symbol_rank_is_resolver(uint8_t rank);
 /* False for the labels that assemblers, linkers and plugins leave for themselves. */
 bool symbol_name_counts(const char *name, uint8_t type);
 /*

@@ -129,32 +129,74 @@ static void set_place(const struct gsym *gsym, uint32_t file, uint32_t line,
 		ret->line = line;
 }
 
+/* What the next location of a chain is made of. */
+struct chain {
+	const struct gsym *gsym;
+	struct mw_location *ret;
+	size_t max;
+	size_t n;
+	uint32_t file; /* where the code of the next one is */
+	uint32_t line;
+};
+
+static inline void add_call(struct chain *chain, const struct gsym_inlining *call)
+{
+	if (chain->n < chain->max) {
+		struct mw_location *l = &chain->ret[chain->n];
+		*l = (struct mw_location){.name = gsym_string(chain->gsym, call->name),
+					  .is_inlined = 1};
+		set_place(chain->gsym, chain->file, chain->line, l);
+	}
+	chain->file = call->file;
+	chain->line = call->line;
+	chain->n++;
+}
+
+static void start_chain(struct chain *chain, const struct gsym_row *row)
+{
+	chain->file = row->file;
+	chain->line = row->line;
+}
+
+static void search_chain(struct chain *chain, const struct gsym_entry *entry, uint64_t address)
+{
+	struct gsym_row row;
+	struct gsym_inlining calls[GSYM_DEPTH_MAX];
+	size_t n = gsym_search(chain->gsym, entry, address, &row, calls, GSYM_DEPTH_MAX);
+	start_chain(chain, &row);
+	for (size_t i = 0; i < n; i++)
+		add_call(chain, &calls[i]);
+}
+
+static void decoded_chain(struct chain *chain, const struct gsym_decoded *decoded, uint64_t address)
+{
+	struct gsym_row row = {};
+	gsym_decoded_row(decoded, address, &row);
+	start_chain(chain, &row);
+	uint32_t number = gsym_decoded_call(decoded, address);
+	while (number != GSYM_NO_CALL) {
+		const struct gsym_inlining *call = &decoded->calls.items[number];
+		add_call(chain, call);
+		number = call->caller;
+	}
+}
+
 size_t symbol_table_chain(const struct symbol_table *t, const struct gsym_entry *entry,
 			  const struct gsym_decoded *decoded, uint64_t address,
 			  const struct mw_location *name, struct mw_location *ret, size_t max)
 {
-	const struct gsym *gsym = &t->lines.gsym;
-	struct gsym_row row = {};
-	gsym_decoded_row(decoded, address, &row);
-	uint32_t file = row.file, line = row.line;
-	size_t n = 0;
-	for (uint32_t call = gsym_decoded_call(decoded, address); call != GSYM_NO_CALL; n++) {
-		const struct gsym_call *c = &decoded->calls.items[call];
-		if (n < max) {
-			ret[n] = (struct mw_location){.name = gsym_string(gsym, c->name),
-						      .is_inlined = 1};
-			set_place(gsym, file, line, &ret[n]);
-		}
-		file = c->file;
-		line = c->line;
-		call = c->caller;
-	}
-	if (n < max) {
+	struct chain chain = {.gsym = &t->lines.gsym, .ret = ret, .max = max};
+	if (decoded)
+		decoded_chain(&chain, decoded, address);
+	else
+		search_chain(&chain, entry, address);
+	if (chain.n < max) {
+		struct mw_location *l = &ret[chain.n];
 		if (name->name)
-			ret[n] = *name;
+			*l = *name;
 		else
-			symbol_table_describe(t, entry, address, &ret[n]);
-		set_place(gsym, file, line, &ret[n]);
+			symbol_table_describe(t, entry, address, l);
+		set_place(chain.gsym, chain.file, chain.line, l);
 	}
-	return n + 1;
+	return chain.n + 1;
 }

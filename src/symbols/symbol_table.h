@@ -52,9 +52,9 @@ int symbol_table_name(const struct symbol_table *table, uint64_t address, struct
 void symbol_table_describe(const struct symbol_table *table, const struct gsym_entry *entry,
 			   uint64_t address, struct mw_location *ret);
 /*
- * The function and what is inlined into it at an address that lies in an entry of lines, decoded;
- * `name` is what symbol_table_name() found, or has none. Innermost first, up to max; returns how many
- * there are.
+ * The function and what is inlined into it at an address that lies in an entry of lines. `decoded` is
+ * that entry decoded; NULL: it is searched. `name` is what symbol_table_name() found, or has none.
+ * Innermost first, up to max; returns how many there are.
  */
 size_t symbol_table_chain(const struct symbol_table *table, const struct gsym_entry *entry,
 			  const struct gsym_decoded *decoded, uint64_t address,

@@ -7,8 +7,9 @@ set -u
 cd "$(dirname "$0")" || exit 2
 MAPWRIGHT=$(realpath -e "${MAPWRIGHT:-../../build/src/cli/mapwright}") || exit 2
 export MAPWRIGHT
-[ $# -gt 0 ] || set -- report ends faults places life identity code copies elf accounting kill mounts hostile disturbed \
-	containers slow old_kernel endurance
+[ $# -gt 0 ] || set -- report ends faults places life identity code copies jit elf \
+	accounting kill mounts hostile disturbed bounds containers slow old_kernel \
+	endurance
 
 if [ "$(id -u)" -ne 0 ]; then
 	for family in "$@"; do echo "skip $family needs root"; done
@@ -35,6 +36,6 @@ for family in "$@"; do
 	run "$family"
 	# Where engines differ is where a program lies, what becomes of it and of its file. The first run took
 	# the engine that record chooses.
-	case $family in places* | life* | identity* | code*) MAPWRIGHT_ENGINE=immediate run "$family" ;; esac
+	case $family in places* | life* | identity* | code* | jit*) MAPWRIGHT_ENGINE=immediate run "$family" ;; esac
 done
 exit $failed

@@ -5,6 +5,7 @@
 #include "lib/test.h"
 #include "output/output.h"
 #include "output/report.h"
+#include "profile/codec.h"
 #include "profile/reader.h"
 #include "profile/writer.h"
 
@@ -145,7 +146,8 @@ static void the_tables_for_people_are_filled_at_close(void **state)
 	assert_int_equal(sql_number(path, "SELECT count(*) FROM file"), 3);
 	assert_int_equal(sql_number(path, "SELECT count FROM tally WHERE name = 'ring-full'"), 8);
 	assert_int_equal(sql_number(path, "PRAGMA application_id"), 0x6d777066);
-	assert_int_equal(sql_number(path, "PRAGMA user_version"), 1 << 16 | 1);
+	assert_int_equal(sql_number(path, "PRAGMA user_version"),
+			 PROFILE_MAJOR << 16 | PROFILE_MINOR);
 	assert_int_equal(sql_number(path, "SELECT count(*) FROM sqlite_schema WHERE type='index' "
 					  "AND sql IS NOT NULL"), 2);
 	assert_int_equal(sql_number(path, "SELECT count(*) FROM pragma_integrity_check "
@@ -260,6 +262,81 @@ static void a_large_flush_is_several_chunks(void **state)
 	assert_int_equal(q->unknown_references, 0);
 	print_message("200,000 samples, %zu nodes: %lld bytes\n", p->nodes.n,
 		      (long long)sql_number(path, "SELECT sum(length(data)) FROM chunk"));
+}
+
+/* ---- a recording that lasts ------------------------------------------------------------------------ */
+
+/* Deep stacks, of which some come again each time and some are new; by tasks of both kinds. */
+static void add_round(struct profile *p, unsigned i)
+{
+	if (i == 0)
+		build_file(p, "/bin/prog", "gnu:0102", MW_REASON_NONE);
+	for (unsigned k = 0; k < 40; k++) {
+		unsigned where = k % 2 ? k : i * 40 + k;
+		build_samples(p, "a", 1 + where, (i * 40 + k) * UINT64_C(10000000), 1 + k % 3,
+			      FRAMES(FRAME_OF_FILE(0, where * 8), FRAME_OF_RAW(where), FRAME_OF_FILE(0, 4)));
+	}
+	for (uint32_t n = 0; n < p->frames.n; n++) {
+		const struct frame *at = &p->frames.items[n].at;
+		char name[40];
+		snprintf(name, sizeof name, "f%llu", (unsigned long long)at->address);
+		if (at->kind == FRAME_FILE && !p->frames.items[n].name.name)
+			assert_int_equal(profile_set_name(p, n, name, NULL, at->address, 0), 0);
+	}
+}
+
+static char *folded_of(const struct profile *p)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	assert_int_equal(output_format_find("folded")->write(p, out), 0);
+	fclose(out);
+	return text;
+}
+
+#define ROUNDS 12
+
+/* What is forgotten while recording is missing nowhere in the file. */
+static void tables_that_begin_anew_lose_nothing(void **state)
+{
+	_cleanup_(cleanup_profile_free) struct profile *p = build_empty(), *whole = build_empty();
+	p->options.kept_bytes = 1;
+	struct profile_writer *w;
+	assert_int_equal(profile_writer_create(path, p, &w, NULL), 0);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		add_round(p, i);
+		add_round(whole, i);
+		assert_int_equal(profile_writer_forget(w, NULL), 0); /* not what is not written */
+		assert_int_equal(profile_writer_flush(w, NULL), 0);
+		if (i % 3 == 2) {
+			assert_int_equal(profile_writer_forget(w, NULL), 1);
+			assert_int_equal(p->frames.n + p->tasks.n, 0);
+			assert_int_equal(p->nodes.n, 1);
+		}
+		_cleanup_(cleanup_profile_free) struct profile *now = read_profile(path);
+		_cleanup_free_ char *folded = folded_of(now), *expected = folded_of(whole);
+		assert_string_equal(folded, expected);
+	}
+	assert_int_equal(profile_writer_close(w, NULL), 0);
+	assert_int_equal(sql_number(path, "SELECT sum(samples) FROM function"), whole->total_count);
+	int64_t rows = sql_number(path, "SELECT count(*) FROM function");
+	int64_t tasks = sql_number(path, "SELECT count(DISTINCT pid) FROM task");
+	int64_t numbers = sql_number(path, "SELECT max(number) + 1 - count(*) FROM task");
+	assert_int_equal(numbers, 0);
+	save(whole);
+	assert_int_equal(sql_number(path, "SELECT count(*) FROM function"), rows);
+	assert_int_equal(sql_number(path, "SELECT count(DISTINCT pid) FROM task"), tasks);
+}
+
+static void a_profile_without_room_for_more_does_not_begin_anew(void **state)
+{
+	_cleanup_(cleanup_profile_free) struct profile *p = build_sampler();
+	assert_int_equal(profile_is_large(p), 0);
+	p->options.kept_bytes = 1;
+	assert_int_equal(profile_is_large(p), 2);
+	p->forgotten_frames = PROFILE_FRAMES_MAX - 1;
+	assert_int_equal(profile_is_large(p), 0);
 }
 
 /* ---- killed ---------------------------------------------------------------------------------- */
@@ -570,9 +647,9 @@ static void a_newer_major_version_is_refused_a_newer_minor_read(void **state)
 {
 	size_t size;
 	_cleanup_free_ uint8_t *data = saved_bytes(&size);
-	data[60 + 1] = 2;
-	refuse(data, size, -ENOTSUP, "profile format 2.1, this program reads 1.x");
-	data[60 + 1] = 1;
+	data[60 + 1] = PROFILE_MAJOR + 1;
+	refuse(data, size, -ENOTSUP, "profile format 2.");
+	data[60 + 1] = PROFILE_MAJOR;
 	data[60 + 3] = 9;
 	struct profile *p;
 	assert_int_equal(profile_open_memory(data, size, "x", &p, NULL), 0);
@@ -811,6 +888,8 @@ int main(void)
 		test_in_directory(a_recording_that_goes_on_can_be_read),
 		test_in_directory(another_program_cannot_write_to_a_running_recording),
 		test_in_directory(a_large_flush_is_several_chunks),
+		test_in_directory(tables_that_begin_anew_lose_nothing),
+		test_in_directory(a_profile_without_room_for_more_does_not_begin_anew),
 		test_in_directory(a_kill_between_any_two_writes_loses_one_flush_at_most),
 		test_in_directory(kill_9_at_a_random_moment_loses_one_flush_at_most),
 		test_in_directory(a_full_disk_is_an_error_and_loses_nothing_once_there_is_room),

@@ -139,7 +139,6 @@ static void stays_inside_whatever_a_table_says(void **state)
 	struct made m;
 	make(&m, 20000, 300);
 	uint32_t *words = (void *)m.bytes.data;
-	volatile unsigned touched = 0;
 	for (size_t i = 4; i < m.bytes.n / 4; i += i < 32 ? 1 : 509) {
 		uint32_t was = words[i];
 		for (size_t j = 0; j < ARRAY_SIZE(values); j++) {
@@ -149,9 +148,9 @@ static void stays_inside_whatever_a_table_says(void **state)
 			if (unwind_table_open_memory(&table, m.bytes.data, m.bytes.n, &e) < 0)
 				continue;
 			for (uint64_t at = 0; at < 0x100000000; at += 0x1234567)
-				touched += unwind_table_find(&table, at)->kind;
+				assert_non_null(unwind_table_find(&table, at));
 			for (uint64_t at = 0; at < 90000; at += 777)
-				touched += unwind_table_find(&table, at)->kind;
+				assert_non_null(unwind_table_find(&table, at));
 			assert_int_equal(unwind_table_check(&table, &e),
 					 values[j] == was ? 0 : -EBADMSG);
 		}

@@ -35,6 +35,7 @@ gcc -O1 "$source/storm.c" -o storm
 for side in right other; do
 	gcc -O1 -nostdlib -static -Wl,--build-id=none -DP=$side "$source/tiny.c" -o tiny.$side
 done
+gcc -O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer "$source/made.c" -o made
 gcc -O1 -fno-omit-frame-pointer "$source/copies.c" -o copies
 gcc -O1 -fno-omit-frame-pointer -fno-toplevel-reorder -DLARGE "$source/copies.c" -o copies.large
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "symbols/debug_file.h"
+
+bool debug_file_belongs(struct elf *debug, const struct elf_identity *identity)
+{
+	struct elf_identity other;
+	uint32_t crc;
+	if (elf_identify(debug, &other, NULL) < 0)
+		return false;
+	if (other.id.kind == MW_FILE_ID_GNU && identity->id.kind == MW_FILE_ID_GNU)
+		return mw_file_id_equal(&other.id, &identity->id);
+	return identity->debug_link.name[0] && source_crc32(&debug->source, &crc) == 0 &&
+	       crc == identity->debug_link.crc;
+}
+
+/* Symbols from a debug file. 0, or negative if it is not the file's, or gives none. */
+static int collect_from(struct symbol_list *list, int debug_fd, const struct elf_identity *identity)
+{
+	struct elf debug;
+	int r = elf_open(&debug, debug_fd, NULL);
+	if (r < 0)
+		return r;
+	r = debug_file_belongs(&debug, identity) ? symbol_list_collect(list, &debug, NULL) : -ESTALE;
+	elf_deinit(&debug);
+	if (r < 0)
+		symbol_list_deinit(list);
+	return r;
+}
+
+int debug_file_symbols(struct symbol_list *list, struct elf *elf, const int *debug_fds,
+		       size_t n_debug_fds, const struct elf_identity *identity, struct mw_error *e)
+{
+	for (size_t i = 0; i < n_debug_fds; i++) {
+		if (collect_from(list, debug_fds[i], identity) == 0)
+			return 0;
+	}
+	return symbol_list_collect(list, elf, e);
+}
