@@ -199,6 +199,7 @@ enum counter {
 	COUNT_FRAMES,         /* ... their frames */
 	COUNT_FAULTS,         /* ... words of the stack that had to be brought into memory */
 	COUNT_MOVED,          /* ... of tasks that had run on since the sample */
+	COUNT_RETURN_NS,      /* time in task work, which the kernel's statistics of programs leave out */
 	N_COUNTERS
 };
 

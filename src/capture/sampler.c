@@ -484,5 +484,6 @@ uint64_t sampler_run_time(const struct sampler *s)
 	struct bpf_prog_info info = {};
 	uint32_t size = sizeof info;
 	int fd = bpf_program__fd(s->program);
-	return bpf_obj_get_info_by_fd(fd, &info, &size) < 0 ? 0 : info.run_time_ns;
+	int r = bpf_obj_get_info_by_fd(fd, &info, &size);
+	return (r < 0 ? 0 : info.run_time_ns) + sum_counter(s, COUNT_RETURN_NS);
 }
