@@ -60,9 +60,9 @@ static const struct part_kind {
 	uint64_t memory_limit;
 	uint64_t size_limit;
 	unsigned deadline_ms;
-} names_kind = {STORE_NAMES, INTAKE_NAMES_BUILDER, make_names, symbol_source_name,
+} names_kind = {STORE_NAMES, EXTRACT_NAMES_BUILDER, make_names, symbol_source_name,
 		UINT64_C(2) << 30, EXTRACT_GSYM_MAX * 2, 60000},
-  lines_kind = {STORE_LINES, INTAKE_LINES_BUILDER, make_lines, lines_source_name,
+  lines_kind = {STORE_LINES, EXTRACT_LINES_BUILDER, make_lines, lines_source_name,
 		UINT64_C(8) << 30, EXTRACT_LINES_MAX * 2, 600000};
 
 static struct job *job_new(int fd)
@@ -201,7 +201,10 @@ static int build(const struct intake *intake, const struct part_kind *kind, stru
 					       .n_fds = 2 + job->n_debug + (job->alt >= 0),
 					       .memory_limit = kind->memory_limit,
 					       .file_size_limit = kind->size_limit,
-					       .deadline_ms = kind->deadline_ms};
+					       .deadline_ms = intake->deadline_ms
+								      ? MIN(intake->deadline_ms,
+									    kind->deadline_ms)
+								      : kind->deadline_ms};
 	enum run_outcome outcome;
 	r = run_isolated(kind->make, job, &options, &outcome, e);
 	if (r < 0) {
