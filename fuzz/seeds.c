@@ -5,6 +5,7 @@
  */
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "lib/cfi_builder.h"
 #include "lib/elf_builder.h"
 #include "lib/profile_builder.h"
 #include "profile/codec.h"
@@ -282,6 +283,71 @@ static void containers(void)
 	runtime_files("crun", 9, 2, "{\"rootfs\":\"/r\"}\x1e{\"annotations\":{}}");
 }
 
+static void put_unwind(struct elf_builder *b, const char *name)
+{
+	struct buffer file = {};
+	elf_builder_finish(b, &file);
+	put_seed("unwind", name, file.data, file.n);
+	buffer_deinit(&file);
+	elf_builder_deinit(b);
+}
+
+/* Every kind of instruction, in a file with little else. */
+static void frames(const char *name, bool is_debug_frame, uint16_t machine)
+{
+	struct elf_builder elf = elf_builder_init();
+	struct cfi_builder b = {.address = 0x2000, .is_debug_frame = is_debug_frame};
+	struct builder_cie cie = usual_cie;
+	elf.machine = machine;
+	if (is_debug_frame) {
+		cie.version = 4;
+		cie.augmentation = "";
+		cie.augmentation_size = 0;
+		cie.pointers = DW_EH_PE_absptr;
+	}
+	elf_builder_text(&elf, 0x1000, 0x80);
+	uint32_t at = cfi_builder_cie(&b, &cie);
+	cfi_builder_fde(&b, at, 0x1000, 0x20,
+			PROGRAM(DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16,
+				DW_CFA_offset | 6, 2, DW_CFA_advance_loc1, 3,
+				DW_CFA_def_cfa_register, 6, DW_CFA_remember_state,
+				DW_CFA_advance_loc2, 9, 0, DW_CFA_def_cfa, 7, 8, DW_CFA_restore | 6,
+				DW_CFA_advance_loc4, 1, 0, 0, 0, DW_CFA_restore_state));
+	cfi_builder_fde(&b, at, 0x1020, 0x20,
+			PROGRAM(DW_CFA_def_cfa_expression, 3, DW_OP_breg0 + 6, 0x78, DW_OP_deref,
+				DW_CFA_expression, 6, 2, DW_OP_breg0 + 6, 0, DW_CFA_val_expression, 3, 1,
+				DW_OP_lit0, DW_CFA_GNU_args_size, 8, DW_CFA_advance_loc | 1,
+				DW_CFA_def_cfa_sf, 7, 0x7e, DW_CFA_AARCH64_negate_ra_state));
+	cfi_builder_fde(&b, at, 0x1040, 0x10,
+			PROGRAM(DW_CFA_def_cfa_expression, 11, DW_OP_breg0 + 7, 8, DW_OP_breg0 + 16, 0,
+				DW_OP_lit0 + 15, DW_OP_and, DW_OP_lit0 + 11, DW_OP_ge,
+				DW_OP_lit0 + 3, DW_OP_shl, DW_OP_plus));
+	cfi_builder_fde(&b, at, 0x1050, 0x10, PROGRAM(DW_CFA_undefined, 16));
+	cfi_builder_section(&b, &elf);
+	put_unwind(&elf, name);
+}
+
+static void stubs(void)
+{
+	static const uint8_t lazy[] = {
+		0xff, 0x35, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0, 0x0f, 0x1f, 0x40, 0,
+		0xff, 0x25, 0, 0, 0, 0, 0x68, 0, 0, 0, 0, 0xe9, 0xe0, 0xff, 0xff, 0xff,
+		0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05,
+	};
+	struct elf_builder elf = elf_builder_init();
+	uint32_t plt = elf_builder_section(
+		&elf, (struct builder_section){.name = ".plt",
+					       .type = SHT_PROGBITS,
+					       .flags = SHF_ALLOC | SHF_EXECINSTR,
+					       .address = 0x1000,
+					       .data = lazy,
+					       .size = sizeof lazy,
+					       .align = 16});
+	elf_builder_segment(&elf, (struct builder_segment){
+					  .type = PT_LOAD, .flags = PF_R | PF_X, .section = plt});
+	put_unwind(&elf, "stubs");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -308,5 +374,9 @@ int main(int argc, char **argv)
 	texts();
 	profiles();
 	containers();
+	frames("eh_frame", false, EM_X86_64);
+	frames("debug_frame", true, EM_X86_64);
+	frames("aarch64", false, EM_AARCH64);
+	stubs();
 	return 0;
 }

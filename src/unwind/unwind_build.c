@@ -5,9 +5,10 @@
 #include "base/error.h"
 #include "unwind/entry.h"
 #include "unwind/framed.h"
-#include "unwind/plt.h"
+#include "unwind/go.h"
 #include "unwind/rule.h"
 #include "unwind/sigreturn.h"
+#include "unwind/stubs.h"
 
 #include <string.h>
 
@@ -161,11 +162,6 @@ static struct frame_section *next_section(struct unwind_build *build)
 	return &build->sections[build->n_sections];
 }
 
-static int find_plt(const struct unwind_build *build, plain_list *ret)
-{
-	return plt_find(build->elf, ret);
-}
-
 /* What is found by looking at the code itself, in what is free when its turn comes. */
 static int add_code(struct unwind_build *build, struct mw_error *e)
 {
@@ -173,8 +169,10 @@ static int add_code(struct unwind_build *build, struct mw_error *e)
 		int (*find)(const struct unwind_build *build, plain_list *ret);
 		uint32_t from;
 	} finders[] = {
-		{find_plt, UNWIND_FROM_PLT},
+		{stubs_find, UNWIND_FROM_STUBS},
+		{stubs_find_destructors, UNWIND_FROM_STUBS},
 		{sigreturn_find, UNWIND_FROM_SIGRETURN},
+		{go_find, UNWIND_FROM_GO},
 		{entry_find, UNWIND_FROM_ENTRY},
 		{framed_find, UNWIND_FROM_FRAMES},
 	};
