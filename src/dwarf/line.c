@@ -400,7 +400,7 @@ int dwarf_lines_read(struct dwarf_lines *lines, const struct dwarf_file *file,
 
 /* ---- look-up --------------------------------------------------------------------------------- */
 
-const struct dwarf_sequence *dwarf_lines_from(const struct dwarf_lines *lines, uint64_t address)
+size_t dwarf_lines_from(const struct dwarf_lines *lines, uint64_t address)
 {
 	size_t low = 0, high = lines->sequences.n;
 	while (low < high) {
@@ -410,14 +410,7 @@ const struct dwarf_sequence *dwarf_lines_from(const struct dwarf_lines *lines, u
 		else
 			high = middle;
 	}
-	return lines->sequences.items + low;
-}
-
-const struct dwarf_sequence *dwarf_lines_find(const struct dwarf_lines *lines, uint64_t address)
-{
-	const struct dwarf_sequence *s = dwarf_lines_from(lines, address);
-	bool is_one = lines->sequences.n && s < lines->sequences.items + lines->sequences.n;
-	return is_one && s->start <= address ? s : NULL;
+	return low;
 }
 
 /* ---- paths ----------------------------------------------------------------------------------- */

@@ -152,12 +152,13 @@ static int add_sequence(struct builder *b, const struct dwarf_view *view,
 static int add_lines(struct builder *b, const struct dwarf_view *view, uint64_t start, uint64_t end)
 {
 	const struct dwarf_lines *lines = view->lines;
-	const struct dwarf_sequence *behind = lines->sequences.items + lines->sequences.n;
-	const struct dwarf_sequence *s = dwarf_lines_from(lines, start);
 	uint64_t at = start;
 	b->info.lines.n = 0;
-	for (; s < behind && s->start < end && at < end; s++) {
+	for (size_t i = dwarf_lines_from(lines, start); i < lines->sequences.n && at < end; i++) {
+		const struct dwarf_sequence *s = &lines->sequences.items[i];
 		int r = 0;
+		if (s->start >= end)
+			break;
 		if (s->start > at && b->info.lines.n)
 			r = add_line(b, at, 0, 0);
 		if (r == 0)
@@ -475,6 +476,8 @@ static int finish(struct builder *b, int out_fd, struct lines_output *ret, struc
 		r = source_files_write(&b->files, limit, &b->strings, &b->file_table);
 	if (r == 0)
 		r = choose(b);
+	if (r == 0 && !b->records.n)
+		r = -ENODATA;
 	if (r < 0)
 		return r;
 	settle_names(b);
