@@ -7,8 +7,10 @@
 
 #include <string.h>
 
+#define LARGE (3u << 20) /* a section that stays in the file */
+
 /* Two units, of which the second refers to the first; ranges, calls, files, symbols, overlaps. */
-static int program(void)
+static int program(bool is_large)
 {
 	struct dwarf_builder b = dwarf_builder_init(4, 4, false, false);
 	static const uint64_t ranges[] = {0x10, 0x20, 0x30, 0x38, 0, 0};
@@ -22,6 +24,7 @@ static int program(void)
 	dwarf_abbreviation(&b, 4, DW_TAG_inlined_subroutine, false, DW_AT_abstract_origin,
 			   DW_FORM_ref_addr, DW_AT_ranges, DW_FORM_sec_offset, DW_AT_call_file,
 			   DW_FORM_data1, DW_AT_call_line, DW_FORM_data1, 0);
+	dwarf_abbreviation(&b, 5, DW_TAG_variable, false, 2, DW_FORM_block4, 0);
 	uint64_t name = dwarf_string_in(&b.str, "walk"), origin = 0;
 	for (uint64_t unit = 0; unit < 2; unit++) {
 		dwarf_unit_begin(&b, DW_UT_compile);
@@ -29,6 +32,12 @@ static int program(void)
 		dwarf_offset(&b, &b.info, b.line.n);
 		dwarf_text(&b.info, "/s");
 		dwarf_address(&b, &b.info, 0x1000);
+		if (is_large) {
+			dwarf_uleb(&b.info, 5);
+			dwarf_u32(&b, &b.info, LARGE);
+			buffer_extend(&b.info, LARGE);
+			buffer_extend(&b.str, LARGE);
+		}
 		if (!unit)
 			origin = b.info.n;
 		dwarf_uleb(&b.info, 2);
@@ -60,9 +69,9 @@ static int program(void)
 	return dwarf_builder_fd(&b);
 }
 
-static void building_survives_every_failing_allocation(void **state)
+static void survive_every_failing_allocation(bool is_large)
 {
-	_cleanup_close_ int fd = program();
+	_cleanup_close_ int fd = program(is_large);
 	bool failed = true;
 	int n_failed = 0;
 	uint64_t whole = 0;
@@ -83,9 +92,20 @@ static void building_survives_every_failing_allocation(void **state)
 	assert_true(whole > 2);
 }
 
+static void building_survives_every_failing_allocation(void **state)
+{
+	survive_every_failing_allocation(false);
+}
+
+static void and_so_it_does_with_sections_that_are_read_piece_by_piece(void **state)
+{
+	survive_every_failing_allocation(true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(and_so_it_does_with_sections_that_are_read_piece_by_piece),
 		cmocka_unit_test(building_survives_every_failing_allocation),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
