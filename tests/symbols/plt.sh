@@ -3,7 +3,7 @@
 # usage: plt.sh NAMES_PROGRAM. Programs and libraries of several linkers: entries of their procedure linkage tables
 # have the names that objdump gives them, with section headers, and without.
 set -u
-names=$1
+names=$(realpath -e "$1") || exit 2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
