@@ -46,6 +46,7 @@ struct dwarf_piece {
 
 struct dwarf_file {
 	struct elf *elf; /* not owned */
+	const struct dwarf_file *supplement; /* not owned; set by who has it, else NULL */
 	struct dwarf_section sections[DWARF_N_SECTIONS];
 	VEC(struct dwarf_piece) pieces; /* ascending; of a relocatable object only */
 	struct mw_error damage; /* the first section that could not be read; code 0: none */

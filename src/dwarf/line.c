@@ -19,6 +19,7 @@ void dwarf_lines_deinit(struct dwarf_lines *lines)
 	vec_deinit(&lines->sequences);
 	dwarf_window_deinit(&lines->window);
 	dwarf_window_deinit(&lines->strings);
+	dwarf_window_deinit(&lines->other_strings);
 	*lines = (struct dwarf_lines){};
 }
 
@@ -432,6 +433,10 @@ static const char *text_of(struct dwarf_lines *lines, const struct dwarf_file *f
 		return dwarf_string(file, DWARF_STR, &lines->strings, offset);
 	case DWARF_CLASS_STRING_AT:
 		return dwarf_string(file, DWARF_STR, &lines->strings, offset);
+	case DWARF_CLASS_OTHER_STRING_AT:
+		return file->supplement ? dwarf_string(file->supplement, DWARF_STR,
+						       &lines->other_strings, offset)
+					: NULL;
 	default:
 		return NULL;
 	}

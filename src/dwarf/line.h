@@ -50,6 +50,7 @@ struct dwarf_lines {
 	VEC(struct dwarf_sequence) sequences; /* ascending by start */
 	struct dwarf_window window;  /* over .debug_line; strings inside of it are used in place */
 	struct dwarf_window strings;
+	struct dwarf_window other_strings; /* of the supplementary file */
 };
 
 void dwarf_lines_deinit(struct dwarf_lines *lines);

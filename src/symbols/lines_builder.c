@@ -453,7 +453,7 @@ static int failure_of(const struct lines_input *input)
 {
 	if (input->file->failed)
 		return input->file->failed;
-	return input->other ? input->other->failed : 0;
+	return input->file->supplement ? input->file->supplement->failed : 0;
 }
 
 static int read_all(struct builder *b, struct lines_output *ret, struct mw_error *e)
@@ -465,7 +465,7 @@ static int read_all(struct builder *b, struct lines_output *ret, struct mw_error
 		if (!b->symbol_infos)
 			return -ENOMEM;
 	}
-	dwarf_names_init(&b->names, input->file, input->other);
+	dwarf_names_init(&b->names, input->file);
 	int r = dwarf_functions_read(input->file, &b->names, &input->code, &listener, &ret->summary, e);
 	ret->misses_other = b->names.misses_other;
 	if (r == 0 || r == -EBADMSG)
