@@ -174,6 +174,8 @@ struct table_use {
 #define FILE_NONE  0
 #define FILE_VDSO  1
 #define FILE_FIRST 2
+/* Immediate engine, set by user space: the build ID is that of several files, frames come as addresses. */
+#define FILE_BY_ADDRESS 0xffffffffU
 
 /* Counted for each CPU; user space adds them up. Every one that is a loss is shown. */
 enum counter {

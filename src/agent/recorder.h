@@ -76,6 +76,7 @@ struct record_options {
 	uint64_t bucket;    /* ns of one time bucket */
 	const char *output; /* the profile file */
 	const char *store;  /* the store's directory; NULL: the user's */
+	uint64_t symbolize_budget; /* ns for source lines at the end; 0: only what the store has */
 	uint64_t store_size; /* bytes that it may have; 0: 2 GiB */
 
 	const struct log *log;

@@ -405,6 +405,12 @@ void sampler_forget_file(struct sampler *s, const struct inode_key *key,
 	bpf_map_delete_elem(s->files, id->kind == MW_FILE_ID_NONE ? (const void *)key : id->bytes);
 }
 
+void sampler_ask_for_addresses(struct sampler *s, const struct mw_file_id *id)
+{
+	uint32_t number = FILE_BY_ADDRESS;
+	bpf_map_update_elem(s->files, id->bytes, &number, BPF_ANY);
+}
+
 int sampler_supply(struct sampler *s, uint32_t number, const struct mw_file_id *id, int fd)
 {
 	if (s->tables)

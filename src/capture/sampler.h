@@ -133,6 +133,11 @@ void sampler_follow_cpus(struct sampler *sampler);
 void sampler_pause(struct sampler *sampler, bool pause);
 /* From now on the rate is the one asked for divided by this. */
 void sampler_set_divisor(struct sampler *sampler, unsigned divisor);
+/*
+ * Immediate engine: a build ID does not tell which file it was. Frames in files that have it come as
+ * addresses from now on.
+ */
+void sampler_ask_for_addresses(struct sampler *sampler, const struct mw_file_id *id);
 /* The file will be announced again at its next sample: opening it failed, another task may help. */
 void sampler_forget_file(struct sampler *sampler, const struct inode_key *key,
 			 const struct mw_file_id *id);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <unistd.h>
 
 /* The recorder's options, and what the command line alone knows. */
 struct arguments {
@@ -101,7 +102,7 @@ static const struct option_spec options[] = {
 	{OPTION_BYTES, 'm', "ring-size", "SIZE", AT(record.ring_size), .min = 64 << 10, .max = 1 << 30,
 	 .unit = 4096,
 	 .help = "Room for samples on their way out of the kernel (8M; a bare number counts pages of 4 KiB). "
-		 "Default: 8M. A larger one loses less where the machine is overloaded."},
+		 "Default: 2M for each CPU, from 4M to 8M. A larger one loses less where the machine is overloaded."},
 
 	{OPTION_PERCENT, 0, "max-overhead", "PERCENT", AT(record.max_overhead),
 	 .help = "Take fewer samples when recording, with what it does in the kernel, costs more than this part "
@@ -115,6 +116,9 @@ static const struct option_spec options[] = {
 	{OPTION_BYTES, 0, "store-size", "SIZE", AT(record.store_size), .min = 64 << 10,
 	 .help = "What the store may take on disk (500M, 4G); the symbols that were not used for the longest time go "
 		 "first. Default: 2G."},
+	{OPTION_TIME, 0, "symbolize-budget", "TIME", AT(record.symbolize_budget),
+	 .help = "How long to read source lines and inlined calls of the hottest files at the end, from their "
+		 "debug information (2s, 0). What was read stays in the store. Default: 1s."},
 	{OPTION_TIME, 0, "bucket", "TIME", AT(record.bucket), .min = 1000000,
 	 .help = "How finely the profile tells times apart. Default: 100ms."},
 	{OPTION_FLAG, 'q', "quiet", AT(quiet), .help = "No progress, no summary; only what went wrong."},
@@ -126,8 +130,8 @@ static const struct arguments defaults = {
 		.frequency = 0,
 		.max_stack = 1024,
 		.engine = RECORD_ENGINE_AUTO,
-		.ring_size = 8 << 20,
 		.bucket = 100000000,
+		.symbolize_budget = 1000000000,
 		.output = "mapwright.mwp",
 	},
 };
@@ -184,6 +188,13 @@ static void on_progress(void *data, const char *line)
 	progress_show(&l->in->progress, line);
 }
 
+/* It is mapped twice, and so counts twice as memory of ours once it has been filled. */
+static uint64_t default_ring_size(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	return (uint64_t)MAX(2, MIN(cpus, 4)) * 2 << 20;
+}
+
 /* What the table cannot see: options that exclude or need each other. EXIT_DONE or EXIT_MISUSE. */
 static int complete(struct invocation *in, struct arguments *a)
 {
@@ -207,6 +218,8 @@ static int complete(struct invocation *in, struct arguments *a)
 		r->call_graph = RECORD_AUTO;
 	if ((int)r->call_graph == CALL_GRAPH_DWARF)
 		r->call_graph = RECORD_TABLES;
+	if (!r->ring_size)
+		r->ring_size = default_ring_size();
 	while (r->ring_size & (r->ring_size - 1)) /* up to a power of two, like perf */
 		r->ring_size += r->ring_size & -r->ring_size;
 	r->pids = a->pids.items;
