@@ -6,8 +6,8 @@
 #include "unwind/entry.h"
 #include "unwind/framed.h"
 #include "unwind/go.h"
+#include "unwind/known_code.h"
 #include "unwind/rule.h"
-#include "unwind/sigreturn.h"
 #include "unwind/stubs.h"
 
 #include <string.h>
@@ -173,7 +173,7 @@ static int add_code(struct unwind_build *build, struct mw_error *e)
 	} finders[] = {
 		{stubs_find, UNWIND_FROM_STUBS},
 		{stubs_find_destructors, UNWIND_FROM_STUBS},
-		{sigreturn_find, UNWIND_FROM_SIGRETURN},
+		{known_code_find, UNWIND_FROM_KNOWN_CODE},
 		{go_find, UNWIND_FROM_GO},
 		{entry_find, UNWIND_FROM_ENTRY},
 		{framed_find, UNWIND_FROM_FRAMES},
