@@ -250,7 +250,11 @@ static bool is_known(const struct intake *intake, const struct part_kind *kind,
 	const struct meta_failure *failure = &meta.failures[kind->part];
 	uint32_t best = kind->part == STORE_LINES ? LINES_SOURCE_DWARF : SYMBOL_SOURCE_SYMTAB;
 	bool is_best = part->rank >= best;
-	bool has_part = part->present && part->builder >= kind->builder;
+	/* A part that was damaged meanwhile is none. */
+	_cleanup_close_ int fd = part->present
+					 ? store_open_part(intake->store, id, kind->part, NULL, NULL)
+					 : -ENOENT;
+	bool has_part = fd >= 0 && part->builder >= kind->builder;
 	bool is_hopeless = failure->reason != MW_REASON_NONE && failure->builder >= kind->builder;
 	/* A file that was tried before may have debug files by now. */
 	bool known = has_part ? is_best || (same_size && !job->n_debug)
