@@ -46,7 +46,7 @@ stacks plain g++
 stacks small g++ -Os
 stacks fast g++ -O3
 stacks static g++ -static
-stacks static-pie g++ -static-pie
+stacks pie g++ -static-pie
 stacks no-hdr g++ -Wl,--no-eh-frame-hdr
 stacks clang clang++
 stacks lld clang++ -O3 -fuse-ld=lld
