@@ -130,11 +130,12 @@ static __always_inline void convert_all(struct pending *p, struct walk *w, struc
 static __always_inline void write_user_part(struct user_record *r, __u32 n, struct pending *p,
 					    __u64 size)
 {
+	__u64 now = bpf_ktime_get_ns();
 	r->header.type = RECORD_USER;
 	r->header.size = size;
 	r->ticket = p->ticket;
 	r->n_frames = n;
-	r->delay_us = (bpf_ktime_get_ns() - p->time) / 1000;
+	r->delay_us = (now - p->time) / 1000;
 	if (bpf_ringbuf_output(&ring, r, size, wake_up()) < 0)
 		count(COUNT_USER_RING_FULL);
 	count(COUNT_CALLBACKS);
@@ -180,6 +181,7 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 	else
 		convert_all(p, w, task);
 	write_walk(w, p);
+	count_many(COUNT_WALK_NS, bpf_ktime_get_ns() - w->time);
 	walk_release(w);
 	bpf_map_delete_elem(&pending, key);
 	return 0;

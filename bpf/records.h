@@ -177,6 +177,8 @@ struct table_use {
 #define FILE_NONE  0
 #define FILE_VDSO  1
 #define FILE_FIRST 2
+/* Immediate engine, set by user space: the build ID is that of several files, frames come as addresses. */
+#define FILE_BY_ADDRESS 0xffffffffU
 
 /* Counted for each CPU; user space adds them up. Every one that is a loss is shown. */
 enum counter {
@@ -200,6 +202,7 @@ enum counter {
 	COUNT_FRAMES,         /* ... their frames */
 	COUNT_FAULTS,         /* ... words of the stack that had to be brought into memory */
 	COUNT_MOVED,          /* ... of tasks that had run on since the sample */
+	COUNT_WALK_NS,        /* time in task works, ns; with what they had to wait for */
 	COUNT_OFF_CPU,        /* waits that ended */
 	COUNT_OFF_CPU_SHORT,  /* ... too soon to become a sample, */
 	COUNT_OFF_CPU_SHORT_NS, /* and their time */

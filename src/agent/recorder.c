@@ -15,6 +15,7 @@
 #include "agent/recorder.h"
 
 #include "agent/facts.h"
+#include "agent/late_lines.h"
 #include "agent/recorder_state.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
@@ -123,6 +124,8 @@ static int each_second(struct recorder *r)
 	tell_of_store(r);
 	govern(r);
 	int result = naming_go_on(&r->naming);
+	if (result >= 0)
+		result = naming_review(&r->naming);
 	flush(r);
 	sampler_refresh(r->sampler);
 	roots_expire(r->roots);
@@ -148,6 +151,8 @@ static int each_tick(struct recorder *r)
 	sampler_follow_cpus(r->sampler);
 	first_sight_go_on(r->first_sight);
 	int result = decide_more(r);
+	if (result >= 0 && r->inventory)
+		result = inventory_tick(r->inventory);
 	if (result >= 0)
 		result = places_go_on(r->places);
 	if (result >= 0 && r->held)
@@ -319,6 +324,31 @@ static void say_if_nothing_matched(struct recorder *r)
 	buffer_deinit(&seen);
 }
 
+static void show_line(void *data, const char *line)
+{
+	const struct record_listener *l = data;
+	l->progress(l->data, line);
+}
+
+/* The profile is complete without them: what goes wrong is for the log. */
+static int find_lines(struct recorder *r, uint64_t budget)
+{
+	const struct record_listener *l = r->o->listener;
+	const struct late_lines_options options = {
+		.profile = r->profile,
+		.store = r->store,
+		.proc = &r->own_proc,
+		.log = r->o->log,
+		.budget = budget,
+		.progress = l && l->progress ? show_line : NULL,
+		.data = (void *)l,
+	};
+	int result = late_lines_find(&options);
+	if (result < 0)
+		log_debug(r->o->log, "source lines: %s", strerror(-result));
+	return result == -ENOMEM ? result : 0;
+}
+
 static int finish(struct recorder *r, struct mw_error *e)
 {
 	uint64_t duration = clock_now_ns() - r->start;
@@ -333,6 +363,8 @@ static int finish(struct recorder *r, struct mw_error *e)
 		result = code_names_finish(r->code_names);
 	if (result >= 0)
 		result = naming_finish(&r->naming);
+	if (result >= 0)
+		result = find_lines(r, r->o->symbolize_budget);
 	if (result < 0)
 		return error_errno(e, result, "finishing the recording");
 

@@ -40,7 +40,7 @@ struct profile_options {
 	uint32_t max_frames;  /* distinct frames; 0: 4 Mi, 80 bytes each */
 	uint32_t max_nodes;   /* nodes of the stack tree; 0: 16 Mi, 20 bytes each */
 	uint32_t max_samples; /* distinct samples between two flushes; 0: 1 Mi, 80 bytes each */
-	size_t kept_bytes; /* memory of tasks, frames and nodes from which on they are forgotten; 0: 8 MiB */
+	size_t kept_bytes; /* memory of tasks, frames and nodes from which on they are forgotten; 0: 4 MiB */
 };
 
 struct profile_file {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "unwind/entry.h"
 #include "unwind/framed.h"
+#include "unwind/go.h"
 #include "unwind/rule.h"
 #include "unwind/sigreturn.h"
 #include "unwind/stubs.h"
@@ -171,6 +172,7 @@ static int add_code(struct unwind_build *build, struct mw_error *e)
 		{stubs_find, UNWIND_FROM_STUBS},
 		{stubs_find_destructors, UNWIND_FROM_STUBS},
 		{sigreturn_find, UNWIND_FROM_SIGRETURN},
+		{go_find, UNWIND_FROM_GO},
 		{entry_find, UNWIND_FROM_ENTRY},
 		{framed_find, UNWIND_FROM_FRAMES},
 	};

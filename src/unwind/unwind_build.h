@@ -7,8 +7,9 @@
  *   2. .debug_frame of the file, then of its separate debug files
  *   3. small pieces of code without rules that can be read: procedure linkage tables, .init, .fini
  *   4. the code that signal handlers return to, known by its bytes, where the C library wrote none
- *   5. the code at the entry, which nobody calls
- *   6. large pieces of code that keep frame pointers
+ *   5. Go's table of its functions
+ *   6. the code at the entry, which nobody calls
+ *   7. large pieces of code that keep frame pointers
  * What none of them covers has no rule, and a walk says so.
  */
 #ifndef UNWIND_UNWIND_BUILD_H

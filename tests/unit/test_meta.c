@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HEAD "mapwright-meta 1\nid gnu:93ac61ec\n"
+#define HEAD "mapwright-meta 2\nid gnu:93ac61ec\n"
 #define FACTS "elf 3 62\nsize 35664\n"
 
 static const char whole[] = HEAD FACTS "segment 0 0 17a8 17a8 4\n"
@@ -97,8 +97,8 @@ static void lines_that_are_not_valid_are_refused(void **state)
 {
 	static const char *const bad[] = {
 		"",
-		"mapwright-meta 2\nid gnu:93ac61ec\n" FACTS "end\n",
-		"mapwright-meta 1\n" FACTS "end\n",
+		"mapwright-meta 3\nid gnu:93ac61ec\n" FACTS "end\n",
+		"mapwright-meta 2\n" FACTS "end\n",
 		HEAD "end\n",
 		HEAD FACTS,
 		HEAD FACTS "end\nend\n",
@@ -107,10 +107,10 @@ static void lines_that_are_not_valid_are_refused(void **state)
 		HEAD FACTS "unknown 1\nend\n",
 		HEAD FACTS "path /a\nsegment 0 0 1 1 5\nend\n", /* out of order */
 		HEAD FACTS FACTS "end\n",
-		"mapwright-meta 1\nid gnu:93AC61EC\n" FACTS "end\n",
-		"mapwright-meta 1\nid 93ac61ec\n" FACTS "end\n",
-		"mapwright-meta 1\nid gnu:\n" FACTS "end\n",
-		"mapwright-meta 1\nid go:a%62\n" FACTS "end\n",
+		"mapwright-meta 2\nid gnu:93AC61EC\n" FACTS "end\n",
+		"mapwright-meta 2\nid 93ac61ec\n" FACTS "end\n",
+		"mapwright-meta 2\nid gnu:\n" FACTS "end\n",
+		"mapwright-meta 2\nid go:a%62\n" FACTS "end\n",
 		HEAD "elf 65536 62\nsize 1\nend\n",
 		HEAD "elf 03 62\nsize 1\nend\n",
 		HEAD "elf 3  62\nsize 1\nend\n",

@@ -492,7 +492,7 @@ static void a_padded_id_finds_its_only_completion(void **state)
 
 static void a_damaged_meta_is_never_trusted_and_is_rebuilt(void **state)
 {
-	static const char other[] = "mapwright-meta 1\nid gnu:02000002\nelf 0 0\nsize 0\n"
+	static const char other[] = "mapwright-meta 2\nid gnu:02000002\nelf 0 0\nsize 0\n"
 				    "part names 200 9 4000 0000000000000000 a\nend\n";
 	static const char *const damaged[] = {"", "garbage", "mapwright-meta 9\nend\n", other};
 	struct store *store = open_store(0);

@@ -237,6 +237,18 @@ static void expresses_a_base_kept_on_the_stack(void **state)
 	drop(&m);
 }
 
+static void a_register_ends_an_expression(void **state)
+{
+	struct made m;
+	make_one(&m, PROGRAM(DW_CFA_def_cfa_offset, 24, DW_CFA_def_cfa_expression, 3, DW_OP_breg0 + 6, 0,
+			     DW_OP_deref, DW_CFA_advance_loc | 4, DW_CFA_def_cfa_register, 7,
+			     DW_CFA_advance_loc | 4, DW_CFA_def_cfa_offset, 8));
+	assert_int_equal(rule_at(&m, 0x1000).cfa, UNWIND_CFA_MEMORY);
+	is_depth(&m, 0x1004, 24);
+	is_depth(&m, 0x1008, 8);
+	drop(&m);
+}
+
 static void expresses_what_linkers_write_for_the_plt(void **state)
 {
 	struct made m;
@@ -906,6 +918,7 @@ int main(void)
 		cmocka_unit_test(takes_a_return_address_from_a_register),
 		cmocka_unit_test(expresses_a_realigned_stack),
 		cmocka_unit_test(expresses_a_base_kept_on_the_stack),
+		cmocka_unit_test(a_register_ends_an_expression),
 		cmocka_unit_test(expresses_what_linkers_write_for_the_plt),
 		cmocka_unit_test(recognizes_the_kernels_signal_frame),
 		cmocka_unit_test(says_what_it_cannot_express),
