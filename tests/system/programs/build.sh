@@ -56,3 +56,4 @@ stacks pie g++ -static-pie
 stacks no-hdr g++ -Wl,--no-eh-frame-hdr
 stacks clang clang++
 stacks lld clang++ -O3 -fuse-ld=lld
+gcc -O2 -fno-optimize-sibling-calls "$source/waits.c" -o waits
