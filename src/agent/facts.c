@@ -76,7 +76,7 @@ static void set_tallies(struct profile *p, const struct named_count *counts, siz
 void facts_of_end(struct profile *p, const struct sampler_counts *c, uint64_t duration,
 		  uint64_t bpf_ns)
 {
-	uint64_t expected = MAX(c->expected, c->hits);
+	uint64_t expected = MAX(c->expected, c->hits) + c->off_cpu;
 	profile_set_fact_number(p, PROFILE_FACT_DURATION, duration);
 	profile_set_fact_number(p, PROFILE_FACT_EVENTS_COUNTED, expected);
 	if (bpf_ns)
@@ -87,7 +87,10 @@ void facts_of_end(struct profile *p, const struct sampler_counts *c, uint64_t du
 		{PROFILE_LOSS, "ring-full", c->ring_full},
 		/* Counted by the event, but the program was not called: a timer that came late (the
 		 * host took the CPU) or was throttled. */
-		{PROFILE_LOSS, "late-or-throttled", expected - c->hits},
+		{PROFILE_LOSS, "late-or-throttled", expected - c->off_cpu - c->hits},
+		{PROFILE_SKIPPED, "short-wait", c->off_cpu_short},
+		{PROFILE_COUNTER, "short-waits-us", c->off_cpu_short_ns / 1000},
+		{PROFILE_COUNTER, "waits-lost-to-others", c->off_cpu_lost},
 		{PROFILE_COUNTER, "user-stack-lost-ring-full", c->user_lost},
 		{PROFILE_COUNTER, "user-stack-not-asked-table-full", c->user_not_asked},
 		{PROFILE_COUNTER, "user-stack-refused-by-kernel", c->user_refused},

@@ -67,6 +67,11 @@ static int choose_events(struct recorder *r, struct mw_error *e)
 		if (result < 0)
 			return result;
 	}
+	for (size_t i = 0; i < r->n_events; i++) {
+		if (r->events[i].is_off_cpu && !r->engine->measures_waits)
+			return error_set(e, -ENOTSUP, "the %s engine does not measure waits (off-cpu)",
+					 r->engine->name);
+	}
 	if (o->n_events || cpu_events_probe(&r->events[0]) >= 0)
 		return 0;
 	snprintf(r->remark, sizeof r->remark,
@@ -210,6 +215,7 @@ static int open_sampler(struct recorder *r, struct mw_error *e)
 		.max_frames = (uint32_t)o->max_stack,
 		.walk = r->walk,
 		.unwind_memory = o->unwind_memory,
+		.off_cpu_min = o->off_cpu_min,
 		.ring_size = (uint32_t)o->ring_size,
 		.log = o->log,
 	};
