@@ -369,7 +369,7 @@ static int run(struct invocation *in, void *values)
 		result = command_store_open(a->store, !a->build_id, &in->log, &store, &e);
 	if (result == 0)
 		result = resolver_new(store, CACHE_BYTES, &r->resolver);
-	if (result == 0) {
+	if (r && result == 0) {
 		r->subject = (struct subject){.lines = true, .store = store,
 					      .resolver = r->resolver, .proc = &proc,
 					      .log = &in->log};

@@ -139,9 +139,11 @@ int store_open_temporary(const struct store_options *options, struct store **ret
 		struct store_options here = *options;
 		here.directory = path;
 		here.allow_read_only = false;
-		r = store_open(&here, ret, e);
-		if (r == 0) {
-			(*ret)->temporary = true;
+		struct store *store = NULL;
+		r = store_open(&here, &store, e);
+		if (r == 0 && store) {
+			store->temporary = true;
+			*ret = store;
 			return 0;
 		}
 		rmdir(path);
@@ -493,7 +495,7 @@ static int write_meta(struct change *change, char name[ROOT_TEMPORARY_MAX], uint
 	const struct root *root = &change->store->root;
 	struct buffer text = {};
 	int r = meta_format(&change->meta, &text);
-	if (r == 0 && text.n == change->old_text.n &&
+	if (r == 0 && text.n && text.n == change->old_text.n &&
 	    memcmp(text.data, change->old_text.data, text.n) == 0) {
 		buffer_deinit(&text);
 		return 0;
@@ -610,6 +612,12 @@ static int replace_pieces(struct meta *meta, const struct meta *about)
 	return 0;
 }
 
+/* An entry is of one content: of another one with the same id nothing is taken. */
+static int merge(struct meta *meta, const struct meta *about)
+{
+	return meta_is_of_another(meta, about) ? -ESTALE : meta_merge(meta, about);
+}
+
 /* A part whose file is not what the meta says must not stand in the way of a new one. */
 static void forget_broken_part(struct change *change, enum store_part part)
 {
@@ -624,7 +632,7 @@ static int prepare_meta(struct change *change, enum store_part part,
 			const struct meta_part *described, const struct meta *about)
 {
 	struct meta *meta = &change->meta;
-	int r = about ? meta_merge(meta, about) : 0;
+	int r = about ? merge(meta, about) : 0;
 	if (r < 0)
 		return r;
 	forget_broken_part(change, part);
@@ -639,7 +647,7 @@ static int prepare_meta(struct change *change, enum store_part part,
 static int commit_locked(struct store *store, struct store_writer *writer,
 			 const struct store_commit *commit, struct mw_error *e)
 {
-	struct meta_part described;
+	struct meta_part described = {};
 	uint64_t bytes = 0;
 	int r = describe(store, writer, commit, &described, &bytes, e);
 	if (r < 0)
@@ -681,7 +689,7 @@ int store_update(struct store *store, const struct mw_file_id *id, const struct 
 		return store_update(store->elsewhere, id, about, e);
 	int r = change_begin(&change, store, id, e);
 	if (r == 0) {
-		r = meta_merge(&change.meta, about);
+		r = merge(&change.meta, about);
 		r = r < 0 ? error_errno(e, r, "%s: an entry", store->root.path)
 			  : change_apply(&change, NULL, 0, e);
 	}
