@@ -207,6 +207,7 @@ static void prefetch(const struct resolution *r, const struct located *located)
 	const struct mw_location *l = r->locations.items + located->first;
 	for (uint32_t i = 0; i < located->n; i++) {
 		__builtin_prefetch(l[i].name);
+		__builtin_prefetch(l[i].name + 64); /* names of C++ are long */
 		__builtin_prefetch(l[i].file);
 		__builtin_prefetch(l[i].directory);
 	}
