@@ -217,19 +217,19 @@ struct tree_walk {
 	uint32_t depth;
 };
 
-/* Cut to the function, which alone can be asked for; an empty one is left out. */
-static int add_range(struct tree_walk *w, uint64_t start, uint64_t end)
+/* Cut to the function, which alone can be asked for; an empty one covers nothing. */
+static struct gsym_range cut_range(const struct tree_walk *w, uint64_t start, uint64_t end)
 {
 	uint64_t first = MAX(start, w->d->start) - w->d->start;
 	uint64_t last = end < w->d->start ? 0 : MIN(end - w->d->start, w->function_size);
 	if (end < start || first >= last)
-		return 0;
-	return vec_push(&w->d->ranges, (struct gsym_range){(uint32_t)first, (uint32_t)last});
+		return (struct gsym_range){};
+	return (struct gsym_range){(uint32_t)first, (uint32_t)last};
 }
 
 /* 1 and the start of the first range; 0: there is none, which ends a level. */
-static int read_ranges(struct tree_walk *w, struct cursor *cursor, uint64_t base, bool is_root,
-		       uint64_t *ret_first)
+static int read_ranges(struct tree_walk *w, struct cursor *cursor, uint64_t base,
+		       struct gsym_range *ret_range, uint64_t *ret_first)
 {
 	struct cursor c = *cursor; /* for the registers */
 	uint64_t n = next_uleb(&c);
@@ -239,10 +239,13 @@ static int read_ranges(struct tree_walk *w, struct cursor *cursor, uint64_t base
 	for (uint64_t i = 0; i < n && r == 0; i++) {
 		uint64_t start = base + next_uleb(&c);
 		uint64_t size = next_uleb(&c);
-		if (i == 0)
+		struct gsym_range range = cut_range(w, start, start + size);
+		if (i == 0) {
 			*ret_first = start;
-		if (!is_root)
-			r = add_range(w, start, start + size);
+			*ret_range = range;
+		} else if (range.end) {
+			r = vec_push(&w->d->ranges, range);
+		}
 	}
 	*cursor = c;
 	if (r < 0)
@@ -257,7 +260,7 @@ static int read_call(struct tree_walk *w, struct cursor *c, bool is_root)
 	struct gsym_inlining call = {.caller = is_root ? GSYM_NO_CALL
 						       : w->levels[w->depth - 1].call,
 				     .first_range = (uint32_t)w->d->ranges.n};
-	int r = read_ranges(w, c, base, is_root, &first);
+	int r = read_ranges(w, c, base, &call.range, &first);
 	if (r == 0)
 		return 0;
 	bool has_callees = next_byte(c);
@@ -271,6 +274,8 @@ static int read_call(struct tree_walk *w, struct cursor *c, bool is_root)
 		return r;
 	}
 	uint32_t number = GSYM_NO_CALL;
+	if (is_root)
+		w->d->ranges.n = 0; /* those of the function itself are not asked for */
 	if (!is_root) {
 		number = (uint32_t)w->d->calls.n;
 		call.end = number + 1;
@@ -319,11 +324,18 @@ static int decode_inlines(struct gsym_decoded *d, struct cursor c, uint32_t func
 	return vec_push(&d->calls, last);
 }
 
-static bool covers(const struct gsym_decoded *d, uint32_t call, uint32_t offset)
+static inline bool is_in(const struct gsym_range *range, uint32_t offset)
 {
-	const struct gsym_inlining *c = &d->calls.items[call];
-	for (uint32_t i = c[0].first_range; i < c[1].first_range; i++) {
-		if (offset - d->ranges.items[i].start < d->ranges.items[i].end - d->ranges.items[i].start)
+	return offset - range->start < range->end - range->start;
+}
+
+static inline bool covers(const struct gsym_decoded *d, const struct gsym_inlining *call,
+			  uint32_t offset)
+{
+	if (is_in(&call->range, offset))
+		return true;
+	for (uint32_t i = call[0].first_range; i < call[1].first_range; i++) {
+		if (is_in(&d->ranges.items[i], offset))
 			return true;
 	}
 	return false;
@@ -334,13 +346,15 @@ uint32_t gsym_decoded_call(const struct gsym_decoded *d, uint64_t address)
 	uint32_t found = GSYM_NO_CALL, end = d->calls.n ? (uint32_t)d->calls.n - 1 : 0;
 	if (address - d->start > UINT32_MAX)
 		return found;
+	const struct gsym_inlining *calls = d->calls.items;
+	const uint32_t offset = (uint32_t)(address - d->start);
 	for (uint32_t call = 0; call < end;) {
-		if (!covers(d, call, (uint32_t)(address - d->start))) {
-			call = d->calls.items[call].end;
+		if (!covers(d, &calls[call], offset)) {
+			call = calls[call].end;
 			continue;
 		}
 		found = call;
-		end = MIN(end, d->calls.items[call].end);
+		end = MIN(end, calls[call].end);
 		call++;
 	}
 	return found;

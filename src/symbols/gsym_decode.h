@@ -44,7 +44,8 @@ struct gsym_inlining {
 	uint32_t line;
 	uint32_t caller; /* the call it is in, GSYM_NO_CALL: the function itself */
 	uint32_t end;    /* the next call that is not in this one */
-	uint32_t first_range; /* its ranges end where those of the next one start */
+	struct gsym_range range; /* its first one, which nearly always is the only one; may be empty */
+	uint32_t first_range; /* others; they end where those of the next call start */
 };
 
 /* One function, decoded. A zeroed one is empty and may be used again and again. */
