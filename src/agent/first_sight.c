@@ -389,9 +389,11 @@ static int find_entry(struct first_sight *f, const struct sight_key *key,
 	*ret = hash_index_find(&f->by_key, hash_key(key), has_key, f, key);
 	bool is_new = *ret == HASH_INDEX_NONE;
 	int r = is_new ? add_entry(f, key, ret) : 0;
-	struct entry *entry = r < 0 ? NULL : f->entries.items[*ret];
+	if (r < 0)
+		return r;
+	struct entry *entry = f->entries.items[*ret];
 	/* Whose path it is that is mapped there now is not known before the file is identified. */
-	if (entry && entry->profile_file == NO_FILE)
+	if (entry->profile_file == NO_FILE)
 		r = add_to_profile(f, *ret,
 				   key->id.kind != MW_FILE_ID_NONE
 					   ? ""
@@ -777,14 +779,48 @@ static int go_on(struct first_sight *f, uint32_t number)
 	}
 }
 
+/*
+ * What the next samples need goes first: who a file is that was sampled, and its unwinding table. Then
+ * files that were only executed, which may be many, and names, which may take long.
+ */
+enum urgency {
+	URGENT,
+	EXECUTED,
+	NAMES,
+	N_URGENCIES,
+};
+
+static enum urgency urgency_of(const struct first_sight *f, const struct entry *entry)
+{
+	if (!f->o.on_table)
+		return URGENT; /* in the order in which they came */
+	if (entry->state == STATE_IDENTIFIED && !entry_needs_table(f, entry))
+		return NAMES;
+	return entry->profile_file == NO_FILE ? EXECUTED : URGENT;
+}
+
+/* What is not urgent does not stand in the children's queue before what may come to be. */
+static bool may_go_on(const struct first_sight *f, enum urgency urgency)
+{
+	return urgency == URGENT || run_server_outstanding(f->o.server) < RUN_PARALLEL;
+}
+
 void first_sight_go_on(struct first_sight *f)
 {
 	/* What is put off again while we look lands behind the end, and is looked at next time. */
 	size_t n = f->waiting.n, kept = 0;
+	for (enum urgency urgency = URGENT; urgency < N_URGENCIES; urgency++) {
+		for (size_t i = 0; i < n; i++) {
+			uint32_t number = f->waiting.items[i];
+			if (number == NO_ENTRY || urgency_of(f, f->entries.items[number]) != urgency)
+				continue;
+			if (may_go_on(f, urgency) && go_on(f, number) != -EAGAIN)
+				f->waiting.items[i] = NO_ENTRY;
+		}
+	}
 	for (size_t i = 0; i < n; i++) {
-		uint32_t number = f->waiting.items[i];
-		if (go_on(f, number) == -EAGAIN)
-			f->waiting.items[kept++] = number;
+		if (f->waiting.items[i] != NO_ENTRY)
+			f->waiting.items[kept++] = f->waiting.items[i];
 	}
 	size_t added = f->waiting.n - n;
 	memmove(f->waiting.items + kept, f->waiting.items + n, added * sizeof f->waiting.items[0]);

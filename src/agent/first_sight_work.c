@@ -12,8 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Version of the code that makes names; a higher one makes them anew. */
-#define NAMES_BUILDER 2
+#define NAMES_BUILDER EXTRACT_NAMES_BUILDER
 
 /* ---- jobs, in the child ---------------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <unistd.h>
 
 /* The recorder's options, and what the command line alone knows. */
 struct arguments {
@@ -46,7 +47,7 @@ static const struct option_choice events[] = {
 	{"instructions", NULL},     {"page-faults", NULL},   {"context-switches", NULL},
 	{"cpu-migrations", NULL},   {"minor-faults", NULL},  {"major-faults", NULL},
 	{"cache-misses", NULL},     {"cache-references", NULL}, {"branches", NULL},
-	{"branch-misses", NULL},    {},
+	{"branch-misses", NULL},    {"off-cpu", NULL},       {},
 };
 
 #define AT(field) .offset = offsetof(struct arguments, field)
@@ -77,8 +78,12 @@ static const struct option_spec options[] = {
 	 .help = "Count the time too in which a CPU had nothing to do."},
 
 	{OPTION_TEXTS, 'e', "event", "EVENT", AT(events), .choices = events, .group = "How to sample",
-	 .help = "What to count, by perf's names (cycles, cpu-clock, page-faults ...). The default is "
-		 "cycles, and cpu-clock where the machine has no counters for it."},
+	 .help = "What to count, by perf's names (cycles, cpu-clock, page-faults ...), or off-cpu: the time "
+		 "that tasks waited, by where they did. The default is cycles, and cpu-clock where the machine has no "
+		 "counters for it."},
+	{OPTION_TIME, 0, "off-cpu-min", "TIME", AT(record.off_cpu_min), .min = 0,
+	 .help = "For -e off-cpu, the time that tasks were blocked: shorter waits than this are added up, and are no "
+		 "samples. Default: 1ms."},
 	{OPTION_NUMBER, 'F', "freq", "HZ", AT(record.frequency), .min = 1, .max = 100000,
 	 .help = "Samples a second on each CPU that works. Default: 99."},
 	{OPTION_NUMBER, 'c', "count", "N", AT(record.count), .min = 1,
@@ -101,7 +106,7 @@ static const struct option_spec options[] = {
 	{OPTION_BYTES, 'm', "ring-size", "SIZE", AT(record.ring_size), .min = 64 << 10, .max = 1 << 30,
 	 .unit = 4096,
 	 .help = "Room for samples on their way out of the kernel (8M; a bare number counts pages of 4 KiB). "
-		 "Default: 8M. A larger one loses less where the machine is overloaded."},
+		 "Default: 2M for each CPU, from 4M to 8M. A larger one loses less where the machine is overloaded."},
 
 	{OPTION_PERCENT, 0, "max-overhead", "PERCENT", AT(record.max_overhead),
 	 .help = "Take fewer samples when recording, with what it does in the kernel, costs more than this part "
@@ -115,6 +120,9 @@ static const struct option_spec options[] = {
 	{OPTION_BYTES, 0, "store-size", "SIZE", AT(record.store_size), .min = 64 << 10,
 	 .help = "What the store may take on disk (500M, 4G); the symbols that were not used for the longest time go "
 		 "first. Default: 2G."},
+	{OPTION_TIME, 0, "symbolize-budget", "TIME", AT(record.symbolize_budget),
+	 .help = "How long to read source lines and inlined calls of the hottest files at the end, from their "
+		 "debug information (2s, 0). What was read stays in the store. Default: 1s."},
 	{OPTION_TIME, 0, "bucket", "TIME", AT(record.bucket), .min = 1000000,
 	 .help = "How finely the profile tells times apart. Default: 100ms."},
 	{OPTION_FLAG, 'q', "quiet", AT(quiet), .help = "No progress, no summary; only what went wrong."},
@@ -126,8 +134,9 @@ static const struct arguments defaults = {
 		.frequency = 0,
 		.max_stack = 1024,
 		.engine = RECORD_ENGINE_AUTO,
-		.ring_size = 8 << 20,
 		.bucket = 100000000,
+		.off_cpu_min = 1000000,
+		.symbolize_budget = 1000000000,
 		.output = "mapwright.mwp",
 	},
 };
@@ -184,6 +193,13 @@ static void on_progress(void *data, const char *line)
 	progress_show(&l->in->progress, line);
 }
 
+/* It is mapped twice, and so counts twice as memory of ours once it has been filled. */
+static uint64_t default_ring_size(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	return (uint64_t)MAX(2, MIN(cpus, 4)) * 2 << 20;
+}
+
 /* What the table cannot see: options that exclude or need each other. EXIT_DONE or EXIT_MISUSE. */
 static int complete(struct invocation *in, struct arguments *a)
 {
@@ -210,6 +226,8 @@ static int complete(struct invocation *in, struct arguments *a)
 		r->call_graph = RECORD_AUTO;
 	if ((int)r->call_graph == CALL_GRAPH_DWARF)
 		r->call_graph = RECORD_TABLES;
+	if (!r->ring_size)
+		r->ring_size = default_ring_size();
 	while (r->ring_size & (r->ring_size - 1)) /* up to a power of two, like perf */
 		r->ring_size += r->ring_size & -r->ring_size;
 	r->pids = a->pids.items;

@@ -14,10 +14,24 @@
 
 #define PATH_SIZE 4096
 
+/* We are in the mount namespace of the machine's own threads: in no container. */
+static bool is_in_own_namespace(const struct proc *proc)
+{
+	struct stat ours, theirs;
+	return stat("/proc/self/ns/mnt", &ours) == 0 &&
+	       fstatat(proc->dir, "2/ns/mnt", &theirs, 0) == 0 && ours.st_ino == theirs.st_ino;
+}
+
+/*
+ * The root of process 1. One that is hardened may not be asked for it, not even by root; then that of
+ * the kernel's thread 2, which is the same unless an initramfs was left by switch_root.
+ */
 int host_files_init(struct host_files *h, const struct proc *proc, const struct log *log)
 {
 	*h = (struct host_files){.proc = proc, .log = log};
 	h->root = openat(proc->dir, "1/root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (h->root < 0 && !is_in_own_namespace(proc))
+		h->root = openat(proc->dir, "2/root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (h->root < 0)
 		h->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return h->root < 0 ? -errno : 0;
@@ -146,7 +160,7 @@ bool host_files_find_mounted(const struct host_files *h, uint32_t major, uint32_
 			     const char *directory, char *buf, size_t size)
 {
 	_cleanup_free_ char *text = NULL;
-	if (mountinfo_read(h->proc, 1, &text) < 0)
+	if (!directory || mountinfo_read(h->proc, 1, &text) < 0)
 		return false;
 	char *rest = text;
 	for (char *line; (line = strsep(&rest, "\n")) != NULL;) {

@@ -352,6 +352,35 @@ static void add_segments(struct elf_identity *identity, const struct elf *elf)
 	}
 }
 
+/* Sections that lie so close to each other are one segment. */
+#define SECTION_GAP 4096
+
+/*
+ * A relocatable object (a kernel module) is loaded by nobody as it is. Its code is where it is in the file:
+ * addresses in it are offsets.
+ */
+static void add_sections(struct elf_identity *identity, struct elf *elf)
+{
+	struct elf_program_header all = {.type = PT_LOAD, .flags = PF_R | PF_X};
+	vec_foreach(s, &elf->sections) {
+		if (!(s->flags & SHF_EXECINSTR) || s->type == SHT_NOBITS || !s->size ||
+		    !source_has(&elf->source, s->offset, s->size))
+			continue;
+		bool is_near = s->offset >= all.offset &&
+			       s->offset - all.offset <= all.file_size + SECTION_GAP;
+		if (all.file_size && !is_near) {
+			add_segment(identity, &all);
+			all.file_size = 0;
+		}
+		if (!all.file_size)
+			all.offset = all.vaddr = s->offset;
+		all.file_size = MAX(all.file_size, s->offset + s->size - all.offset);
+		all.mem_size = all.file_size;
+	}
+	if (all.file_size)
+		add_segment(identity, &all);
+}
+
 int elf_identify(struct elf *elf, struct elf_identity *ret, struct mw_error *e)
 {
 	bool is_little = elf->swap != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
@@ -368,6 +397,8 @@ int elf_identify(struct elf *elf, struct elf_identity *ret, struct mw_error *e)
 						   ? elf_find_section_of_type(elf, SHT_SYMTAB)
 						   : NULL;
 	ret->has_symtab = symtab && symtab->size;
+	if (elf->type == ET_REL && !ret->n_segments && elf->sections_state == 0)
+		add_sections(ret, elf);
 	elf_read_debug_link(elf, &ret->debug_link);
 	return find_id(elf, &ret->id, e);
 }

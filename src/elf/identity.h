@@ -22,7 +22,7 @@
 #define ELF_IDENTITY_SEGMENTS 64
 #define ELF_CONTENT_SIZE      16
 
-/* One PT_LOAD. */
+/* One PT_LOAD; in a relocatable object, executable sections, whose addresses are their offsets. */
 struct elf_segment {
 	uint64_t vaddr;
 	uint64_t offset;

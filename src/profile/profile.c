@@ -9,7 +9,7 @@
 #define MAX_FRAMES  (UINT32_C(4) << 20)
 #define MAX_NODES   (UINT32_C(16) << 20)
 #define MAX_SAMPLES (UINT32_C(1) << 20)
-#define KEPT_BYTES  ((size_t)8 << 20)
+#define KEPT_BYTES  ((size_t)4 << 20)
 
 /* The loss that stands for samples that found a table full. */
 #define LOSS_FULL "profile-full"

@@ -40,7 +40,7 @@ struct profile_options {
 	uint32_t max_frames;  /* distinct frames; 0: 4 Mi, 80 bytes each */
 	uint32_t max_nodes;   /* nodes of the stack tree; 0: 16 Mi, 20 bytes each */
 	uint32_t max_samples; /* distinct samples between two flushes; 0: 1 Mi, 80 bytes each */
-	size_t kept_bytes; /* memory of tasks, frames and nodes from which on they are forgotten; 0: 8 MiB */
+	size_t kept_bytes; /* memory of tasks, frames and nodes from which on they are forgotten; 0: 4 MiB */
 };
 
 struct profile_file {
@@ -162,6 +162,8 @@ struct profile_fact {
 #define PROFILE_FACT_HOSTNAME	     "hostname"
 #define PROFILE_FACT_KERNEL	     "kernel_release"
 #define PROFILE_FACT_KERNEL_BUILD_ID "kernel_build_id" /* hex */
+#define PROFILE_FACT_KERNEL_TEXT     "kernel_text"     /* hex: where its _text was */
+#define PROFILE_FACT_BOOT_ID	     "boot_id"
 #define PROFILE_FACT_ARCHITECTURE    "architecture"    /* as uname -m */
 #define PROFILE_FACT_CPUS	     "cpus"
 #define PROFILE_FACT_COMMAND_LINE    "command_line"

@@ -139,9 +139,11 @@ int store_open_temporary(const struct store_options *options, struct store **ret
 		struct store_options here = *options;
 		here.directory = path;
 		here.allow_read_only = false;
-		r = store_open(&here, ret, e);
-		if (r == 0) {
-			(*ret)->temporary = true;
+		struct store *store = NULL;
+		r = store_open(&here, &store, e);
+		if (r == 0 && store) {
+			store->temporary = true;
+			*ret = store;
 			return 0;
 		}
 		rmdir(path);
@@ -493,7 +495,7 @@ static int write_meta(struct change *change, char name[ROOT_TEMPORARY_MAX], uint
 	const struct root *root = &change->store->root;
 	struct buffer text = {};
 	int r = meta_format(&change->meta, &text);
-	if (r == 0 && text.n == change->old_text.n &&
+	if (r == 0 && text.n && text.n == change->old_text.n &&
 	    memcmp(text.data, change->old_text.data, text.n) == 0) {
 		buffer_deinit(&text);
 		return 0;
@@ -645,7 +647,7 @@ static int prepare_meta(struct change *change, enum store_part part,
 static int commit_locked(struct store *store, struct store_writer *writer,
 			 const struct store_commit *commit, struct mw_error *e)
 {
-	struct meta_part described;
+	struct meta_part described = {};
 	uint64_t bytes = 0;
 	int r = describe(store, writer, commit, &described, &bytes, e);
 	if (r < 0)

@@ -13,14 +13,11 @@
 #include "store/store.h"
 #include "symbols/extract.h"
 
-/* Versions of the code that makes the parts; a higher one makes them anew. */
-#define INTAKE_NAMES_BUILDER 2
-#define INTAKE_LINES_BUILDER 1
-
 struct intake {
 	struct store *store; /* borrowed, as all of these */
 	const struct proc *proc;
 	const struct log *log; /* what was tried, and why it was not used */
+	unsigned deadline_ms;  /* for making each part; 0: what is usual */
 };
 
 struct intake_request {

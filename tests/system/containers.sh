@@ -93,6 +93,90 @@ it_says_that_no_container_of_a_name_was_seen() {
 	says "no container of that name was seen" && has_no burn_right
 }
 
+it_names_the_pod_of_a_podman_container() {
+	need_long
+	make_image
+	local pod
+	pod=$(podman_here pod create --name shop --infra=false 2>/dev/null) || skip "podman makes no pods here"
+	at_end podman_here pod rm -f shop
+	watch bash -c "podman_here run --rm --pod shop --name web-6 --env BURN_TAG --network none --ulimit nofile=4096:4096 \
+		--ulimit nproc=4096:4096 mapwright-case:1 /bin/right $seconds" 2>why || { cat why; skip "podman runs nothing in a pod here: $(tail -n 1 why)"; }
+	is_from burn_right podman web-6 localhost/mapwright-case:1 || return
+	"$mapwright" report --sort pod,comm p.mwp >out
+	grep -q "${pod:0:12} *burn_right$BURN_TAG\$" out || { cat out; fail "the pod is not in the report"; }
+}
+
+# The storage of a user, in his home, and his own namespaces. A decoy lies at the program's path outside.
+it_names_a_container_of_podman_of_a_user() {
+	need_long
+	need podman runc newuidmap useradd
+	local user=mapwright$$ home=$work/user
+	useradd --create-home --home-dir "$home" $user || skip "no users can be made here"
+	at_end sh -c "userdel -r $user 2>/dev/null"
+	chmod 755 "$work" "$home"
+	make_root root "$PROGRAMS/right.static" "$home/prog"
+	tar -C root -cf "$home/root.tar" .
+	cp "$PROGRAMS/wrong.static" "$home/prog"
+	cat >"$home/run" <<-SH
+		cd; export HOME=$home XDG_RUNTIME_DIR=$home/run.d; mkdir -p run.d
+		podman import -q root.tar mapwright-case:4 >/dev/null 2>&1
+		exec podman --runtime runc --cgroup-manager cgroupfs run --rm --name web-7 --network none --env BURN_TAG=$BURN_TAG \
+			mapwright-case:4 $home/prog \$1
+	SH
+	su $user -s /bin/bash -c "bash $home/run 0.01" || skip "podman does not run as a user here"
+	watch su $user -s /bin/bash -c "bash $home/run $seconds" || return
+	names_all && is_from burn_right podman web-7 localhost/mapwright-case:4
+}
+
+# ---- mapwright in a container -------------------------------------------------------------------------
+
+# in_container ARGUMENT...: mapwright, in a container that has the machine's /proc at /host/proc and the
+# case's directory at /out.
+in_container() {
+	podman_here run --rm --name recorder --privileged -v /proc:/host/proc -v "$here:/out" --network none --env BURN_TAG \
+		--ulimit nofile=4096:4096 --ulimit nproc=4096:4096 mapwright-tools:1 /bin/mapwright "$@"
+}
+make_tools() {
+	make_image
+	make_root tools "$mapwright" /bin/mapwright
+	cp "$PROGRAMS/right.static" tools/bin/right
+	tar -C tools -c . | podman_here import -q - mapwright-tools:1 >/dev/null 2>&1 || return
+	in_container version >/dev/null 2>&1 || skip "mapwright does not run in a container here"
+}
+recorder_pid() { pgrep -f "^/bin/mapwright record .*$here_inside" | head -n 1; }
+inside_has_events() { recorder=$(recorder_pid) && [ -n "$recorder" ] && has_events "$recorder"; }
+
+# From within, it sees the machine: a program in a chroot with a decoy outside, and another container.
+it_records_the_machine_from_within_a_container() {
+	local running
+	make_tools
+	here_inside=inside-$$.mwp
+	make_root chroot "$PROGRAMS/right" "$here/prog"
+	cp "$PROGRAMS/wrong" prog
+	in_container record -q -a -g -F $frequency --proc /host/proc --store /out/store -o /out/$here_inside --duration 60 &
+	running=$!
+	until_true inside_has_events || return
+	chroot chroot "$here/prog" $seconds
+	run_podman web-8 other $seconds
+	kill -INT "$recorder"
+	wait $running || fail "status $?" || return
+	mv $here_inside p.mwp
+	names_all && judge --command burn_other --samples "$(expected 1)" --leaf '^other_' || return
+	is_from burn_other podman web-8 localhost/mapwright-case:1
+}
+
+it_records_a_command_from_within_a_container() {
+	make_tools
+	in_container record -q -g -F $frequency --proc /host/proc --store /out/store -o /out/p.mwp -- \
+		/bin/right $seconds || return
+	names_all
+}
+
+it_refuses_the_numbers_of_another_pid_namespace() {
+	ends_with 1 unshare --mount --pid --fork --mount-proc "$mapwright" record -a --duration 1 -o p.mwp --store store || return
+	says 'another PID namespace' && says 'hint: ' && says '--proc DIR'
+}
+
 # ---- cgroups ----------------------------------------------------------------------------------------
 
 # make_cgroup TYPE [CONTROLLER]: in the first hierarchy of this type that can be written to; $cgroup.
@@ -143,12 +227,11 @@ it_says_that_there_is_no_such_cgroup() {
 
 # ---- others -----------------------------------------------------------------------------------------
 
-it_names_a_container_of_runc() {
-	need runc
-	local name=mapwright-case-$$
+# make_bundle RUNTIME: ./bundle, a container of the OCI that runs the program.
+make_bundle() {
 	mkdir bundle
 	make_root bundle/rootfs "$PROGRAMS/right.static" /bin/right
-	(cd bundle && runc spec)
+	(cd bundle && "$1" spec)
 	python3 - "$seconds" <<-'PYTHON'
 		import json, os, sys
 		config = json.load(open('bundle/config.json'))
@@ -158,9 +241,29 @@ it_names_a_container_of_runc() {
 		config['annotations'] = {'org.opencontainers.image.ref.name': 'case:7'}
 		json.dump(config, open('bundle/config.json', 'w'))
 	PYTHON
+}
+
+it_names_a_container_of_runc() {
+	need runc
+	local name=mapwright-case-$$
+	make_bundle runc
 	at_end sh -c "runc delete -f $name 2>/dev/null"
 	watch runc run -b bundle $name || skip "runc does not run here"
 	is_from burn_right runc $name case:7
+}
+
+# crun wants a tree of cgroups of version 2 and nothing else: it gets to see no other, and is put into the
+# cgroup that it would have made.
+it_names_a_container_of_crun() {
+	need crun
+	make_cgroup cgroup2
+	local name=${cgroup##*/}
+	make_bundle crun
+	at_end sh -c "crun delete -f $name 2>/dev/null"
+	local run="mount -t cgroup2 none /sys/fs/cgroup && exec crun --cgroup-manager=disabled run -b bundle"
+	unshare -m sh -c "$run $name.0" || skip "crun does not run here"
+	watch bash -c "in_cgroup $cgroup unshare -m sh -c \"$run $name\"" || return
+	is_from burn_right crun "$name" case:7
 }
 
 it_names_a_machine_of_nspawn() {

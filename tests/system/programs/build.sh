@@ -44,3 +44,16 @@ done
 gcc -O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer "$source/made.c" -o made
 gcc -O1 -fno-omit-frame-pointer "$source/copies.c" -o copies
 gcc -O1 -fno-omit-frame-pointer -fno-toplevel-reorder -DLARGE "$source/copies.c" -o copies.large
+
+stacks() { # NAME COMPILER OPTION...
+	"$2" -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -pthread "$source/stacks.cc" -o "stacks.$1" "${@:3}"
+}
+stacks plain g++
+stacks small g++ -Os
+stacks fast g++ -O3
+stacks static g++ -static
+stacks pie g++ -static-pie
+stacks no-hdr g++ -Wl,--no-eh-frame-hdr
+stacks clang clang++
+stacks lld clang++ -O3 -fuse-ld=lld
+gcc -O2 -fno-optimize-sibling-calls "$source/waits.c" -o waits
