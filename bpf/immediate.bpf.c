@@ -66,10 +66,14 @@ static __always_inline void announce_file(struct build_id *id, __u32 number, __u
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 }
 
-/* The number of a file, given and announced at its first sight; FILE_NONE if the table is full. */
-static __always_inline __u32 file_number(struct build_id *id, __u64 address,
-					 struct sample_record *sample)
+/*
+ * The number of a file, given and announced at its first sight; FILE_NONE if the table is full. A global
+ * function, which is verified once and by itself: inlined, its branches would be followed for each frame.
+ */
+__noinline int file_number(struct build_id *id, __u64 address, struct sample_record *sample)
 {
+	if (!id || !sample)
+		return FILE_NONE;
 	__u32 *known = bpf_map_lookup_elem(&files, id);
 	if (known)
 		return *known;
@@ -100,19 +104,23 @@ static __always_inline void convert(struct stack *s, __u32 i, struct sample_reco
 {
 	struct bpf_stack_build_id *from = &s->ids[i];
 	struct user_frame *frame = &s->frames[i];
+	__u32 number = FILE_BY_ADDRESS;
 	frame->check = 0;
-	if (!is_whole_id(from)) {
+	if (is_whole_id(from)) {
+		struct build_id id;
+		__builtin_memcpy(id.bytes, from->build_id, sizeof id.bytes);
+		number = (__u32)file_number(&id, s->addresses[i], sample);
+	}
+	if (number == FILE_BY_ADDRESS) {
 		frame->value = s->addresses[i];
 		frame->kind = USER_FRAME_RAW; /* without a reason: user space finds out */
 		frame->file = line_check(&s->line, s->addresses[i], i == 0);
 		frame->reason = 0;
 		return;
 	}
-	struct build_id id;
-	__builtin_memcpy(id.bytes, from->build_id, sizeof id.bytes);
 	frame->value = from->offset;
 	frame->kind = USER_FRAME_FILE;
-	frame->file = file_number(&id, s->addresses[i], sample);
+	frame->file = number;
 	frame->reason = frame->file == FILE_NONE ? REASON_EVICTED : 0;
 }
 

@@ -118,8 +118,8 @@ static __always_inline int place_frame(struct walk *w, struct sampled *s)
 static __always_inline __u8 reason_of(const struct walk *w, int result)
 {
 	switch (result) {
-	case UNWIND_BOTTOM:
-		return 0;
+	case UNWIND_BOTTOM: /* no frame pointer tells the bottom from code that has none */
+		return w->how == WALK_BY_POINTER ? REASON_NO_TABLE : 0;
 	case UNWIND_WITHOUT_RULE:
 	case UNWIND_CANNOT:
 		return REASON_NO_TABLE;

@@ -5,6 +5,8 @@
  */
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "lib/cfi_builder.h"
+#include "lib/dwarf_builder.h"
 #include "lib/elf_builder.h"
 #include "lib/profile_builder.h"
 #include "profile/codec.h"
@@ -282,6 +284,183 @@ static void containers(void)
 	runtime_files("crun", 9, 2, "{\"rootfs\":\"/r\"}\x1e{\"annotations\":{}}");
 }
 
+static void put_unwind(struct elf_builder *b, const char *name)
+{
+	struct buffer file = {};
+	elf_builder_finish(b, &file);
+	put_seed("unwind", name, file.data, file.n);
+	buffer_deinit(&file);
+	elf_builder_deinit(b);
+}
+
+/* Every kind of instruction, in a file with little else. */
+static void frames(const char *name, bool is_debug_frame, uint16_t machine)
+{
+	struct elf_builder elf = elf_builder_init();
+	struct cfi_builder b = {.address = 0x2000, .is_debug_frame = is_debug_frame};
+	struct builder_cie cie = usual_cie;
+	elf.machine = machine;
+	if (is_debug_frame) {
+		cie.version = 4;
+		cie.augmentation = "";
+		cie.augmentation_size = 0;
+		cie.pointers = DW_EH_PE_absptr;
+	}
+	elf_builder_text(&elf, 0x1000, 0x80);
+	uint32_t at = cfi_builder_cie(&b, &cie);
+	cfi_builder_fde(&b, at, 0x1000, 0x20,
+			PROGRAM(DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16,
+				DW_CFA_offset | 6, 2, DW_CFA_advance_loc1, 3,
+				DW_CFA_def_cfa_register, 6, DW_CFA_remember_state,
+				DW_CFA_advance_loc2, 9, 0, DW_CFA_def_cfa, 7, 8, DW_CFA_restore | 6,
+				DW_CFA_advance_loc4, 1, 0, 0, 0, DW_CFA_restore_state));
+	cfi_builder_fde(&b, at, 0x1020, 0x20,
+			PROGRAM(DW_CFA_def_cfa_expression, 3, DW_OP_breg0 + 6, 0x78, DW_OP_deref,
+				DW_CFA_expression, 6, 2, DW_OP_breg0 + 6, 0, DW_CFA_val_expression, 3, 1,
+				DW_OP_lit0, DW_CFA_GNU_args_size, 8, DW_CFA_advance_loc | 1,
+				DW_CFA_def_cfa_sf, 7, 0x7e, DW_CFA_AARCH64_negate_ra_state));
+	cfi_builder_fde(&b, at, 0x1040, 0x10,
+			PROGRAM(DW_CFA_def_cfa_expression, 11, DW_OP_breg0 + 7, 8, DW_OP_breg0 + 16, 0,
+				DW_OP_lit0 + 15, DW_OP_and, DW_OP_lit0 + 11, DW_OP_ge,
+				DW_OP_lit0 + 3, DW_OP_shl, DW_OP_plus));
+	cfi_builder_fde(&b, at, 0x1050, 0x10, PROGRAM(DW_CFA_undefined, 16));
+	cfi_builder_section(&b, &elf);
+	put_unwind(&elf, name);
+}
+
+static void stubs(void)
+{
+	static const uint8_t lazy[] = {
+		0xff, 0x35, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0, 0x0f, 0x1f, 0x40, 0,
+		0xff, 0x25, 0, 0, 0, 0, 0x68, 0, 0, 0, 0, 0xe9, 0xe0, 0xff, 0xff, 0xff,
+		0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05,
+	};
+	struct elf_builder elf = elf_builder_init();
+	uint32_t plt = elf_builder_section(
+		&elf, (struct builder_section){.name = ".plt",
+					       .type = SHT_PROGBITS,
+					       .flags = SHF_ALLOC | SHF_EXECINSTR,
+					       .address = 0x1000,
+					       .data = lazy,
+					       .size = sizeof lazy,
+					       .align = 16});
+	elf_builder_segment(&elf, (struct builder_segment){
+					  .type = PT_LOAD, .flags = PF_R | PF_X, .section = plt});
+	put_unwind(&elf, "stubs");
+}
+
+/* ---- debug information ----------------------------------------------------------------------- */
+
+static void add_abbreviations(struct dwarf_builder *b)
+{
+	unsigned offset = b->version >= 4 ? DW_FORM_sec_offset : DW_FORM_data4;
+	dwarf_abbreviation(b, 1, DW_TAG_compile_unit, true, DW_AT_stmt_list, offset, DW_AT_comp_dir,
+			   DW_FORM_string, DW_AT_low_pc, DW_FORM_addr, 0);
+	dwarf_abbreviation(b, 2, DW_TAG_subprogram, false, DW_AT_linkage_name, DW_FORM_strp,
+			   DW_AT_specification, DW_FORM_ref_udata, 0);
+	dwarf_abbreviation(b, 3, DW_TAG_subprogram, true, DW_AT_name, DW_FORM_string, DW_AT_low_pc,
+			   DW_FORM_addr, DW_AT_high_pc, DW_FORM_addr, 0);
+	dwarf_abbreviation(b, 4, DW_TAG_inlined_subroutine, true, DW_AT_abstract_origin,
+			   DW_FORM_ref_addr, DW_AT_ranges, offset, DW_AT_call_file, DW_FORM_data1,
+			   DW_AT_call_line, DW_FORM_sdata, 0);
+	dwarf_abbreviation(b, 5, DW_TAG_structure_type, true, DW_AT_sibling, DW_FORM_ref4,
+			   DW_AT_name, DW_FORM_GNU_strp_alt, 0);
+	dwarf_abbreviation(b, 6, DW_TAG_variable, false, DW_AT_name, DW_FORM_indirect, 0x49,
+			   DW_FORM_ref_sig8, 2, DW_FORM_block1, 0);
+}
+
+static void add_ranges(struct dwarf_builder *b)
+{
+	if (b->version >= 5) {
+		dwarf_u8(&b->ranges, DW_RLE_offset_pair);
+		dwarf_uleb(&b->ranges, 0x10);
+		dwarf_uleb(&b->ranges, 0x20);
+		dwarf_u8(&b->ranges, DW_RLE_start_length);
+		dwarf_address(b, &b->ranges, 0x1040);
+		dwarf_uleb(&b->ranges, 0x10);
+		dwarf_u8(&b->ranges, DW_RLE_end_of_list);
+		return;
+	}
+	static const uint64_t ranges[] = {0x10, 0x20, 0x40, 0x50, 0, 0};
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
+		dwarf_address(b, &b->ranges, ranges[i]);
+}
+
+static void add_unit(struct dwarf_builder *b)
+{
+	dwarf_unit_begin(b, DW_UT_compile);
+	dwarf_uleb(&b->info, 1);
+	dwarf_offset(b, &b->info, b->line.n);
+	dwarf_text(&b->info, "/s");
+	dwarf_address(b, &b->info, 0x1000);
+	uint32_t origin = dwarf_here(b);
+	dwarf_uleb(&b->info, 2);
+	dwarf_offset(b, &b->info, dwarf_string_in(&b->str, "_Z6originv"));
+	dwarf_uleb(&b->info, origin);
+	dwarf_uleb(&b->info, 3);
+	dwarf_text(&b->info, "f");
+	dwarf_address(b, &b->info, 0x1000);
+	dwarf_address(b, &b->info, 0x1080);
+	for (int i = 0; i < 2; i++) {
+		dwarf_uleb(&b->info, 4);
+		if (b->version == 2)
+			dwarf_address(b, &b->info, b->unit + origin);
+		else
+			dwarf_offset(b, &b->info, b->unit + origin);
+		dwarf_offset(b, &b->info, 0);
+		dwarf_u8(&b->info, 1);
+		dwarf_sleb(&b->info, 9 + i);
+	}
+	dwarf_uleb(&b->info, 0);
+	dwarf_uleb(&b->info, 0);
+	dwarf_uleb(&b->info, 0);
+	dwarf_uleb(&b->info, 5);
+	dwarf_u32(b, &b->info, dwarf_here(b) + 4 + b->offset_size + 15);
+	dwarf_offset(b, &b->info, 1);
+	dwarf_uleb(&b->info, 6);
+	dwarf_uleb(&b->info, DW_FORM_string);
+	dwarf_text(&b->info, "v");
+	dwarf_u64(b, &b->info, 1);
+	dwarf_u8(&b->info, 1);
+	dwarf_u8(&b->info, 0);
+	dwarf_uleb(&b->info, 0);
+	dwarf_uleb(&b->info, 0);
+	dwarf_unit_end(b);
+}
+
+static void debug_information(const char *name, uint8_t version, uint8_t offset_size, bool is32,
+			      bool is_big)
+{
+	struct dwarf_builder b = dwarf_builder_init(version, offset_size, is32, is_big);
+	struct buffer file = {};
+	add_abbreviations(&b);
+	add_ranges(&b);
+	add_unit(&b);
+	dwarf_lines_begin(&b);
+	for (uint64_t start = 0x1000; start < 0x1100; start += 0x80) {
+		dwarf_lines_set_address(&b, start);
+		dwarf_lines_row(&b, start, 3);
+		dwarf_lines_file(&b, 2);
+		dwarf_lines_row(&b, start + 0x11, 400);
+		dwarf_lines_end_sequence(&b, start + 0x70);
+	}
+	dwarf_lines_end(&b);
+	static const char link[] = "x\0supplement";
+	elf_builder_section(&b.elf, (struct builder_section){.name = ".gnu_debugaltlink",
+							     .type = SHT_PROGBITS,
+							     .data = link,
+							     .size = sizeof link - 1});
+	struct buffer note = {};
+	elf_builder_note(&b.elf, &note, "GNU", 4, NT_GNU_BUILD_ID, "supplement", 10, 4);
+	elf_builder_notes(&b.elf, ".note", &note, 4);
+	add_symbols(&b.elf, ".symtab", SHT_SYMTAB);
+	dwarf_builder_finish(&b, &file);
+	put_seed("dwarf", name, file.data, file.n);
+	buffer_deinit(&note);
+	buffer_deinit(&file);
+	dwarf_builder_deinit(&b);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -308,5 +487,15 @@ int main(int argc, char **argv)
 	texts();
 	profiles();
 	containers();
+	frames("eh_frame", false, EM_X86_64);
+	frames("debug_frame", true, EM_X86_64);
+	frames("aarch64", false, EM_AARCH64);
+	stubs();
+	debug_information("version2", 2, 4, true, false);
+	debug_information("version3big", 3, 4, true, true);
+	debug_information("version4", 4, 4, false, false);
+	debug_information("version4big64", 4, 8, false, true);
+	debug_information("version5", 5, 4, false, false);
+	debug_information("version5wide", 5, 8, true, false);
 	return 0;
 }

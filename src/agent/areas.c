@@ -169,20 +169,23 @@ int areas_find_code(struct areas *areas, const struct sample *sample, uint64_t a
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* The file of the area's mapping, in the state of this moment, becomes one of the profile. */
-static int take_state(struct areas *areas, struct area *area, const struct sample *sample,
-		      const struct mapping *mapping, uint32_t state)
+/*
+ * The file of the area's mapping, in the state of the last look, becomes one of the profile. Not before
+ * nobody can write to it: it is read now. 1, 0: it is another one already, or -ENOMEM.
+ */
+static int take_file(struct areas *areas, struct area *area, const struct sample *sample,
+		     const struct mapping *mapping)
 {
 	uint32_t file;
 	int r = first_sight_add_mapping(areas->first_sight, &sample->task, mapping, &file);
-	if (r <= 0 || !first_sight_has_key(areas->first_sight, file, still_files_key(areas->still, state)))
-		return r < 0 ? r : 0; /* another one already: the next look will tell */
-	area->state = state;
+	if (r <= 0 || !first_sight_has_key(areas->first_sight, file,
+					   still_files_key(areas->still, area->state)))
+		return r < 0 ? r : 0;
 	area->file = file;
 	return 1;
 }
 
-/* 1: what is known of the area's file is as of now, 0: it is as before, or -ENOMEM. */
+/* 0 or -ENOMEM. */
 static int look(struct areas *areas, struct area *area, const struct sample *sample,
 		const struct mapping *mapping)
 {
@@ -195,20 +198,33 @@ static int look(struct areas *areas, struct area *area, const struct sample *sam
 	uint32_t state;
 	area->tried = clock_now_ns();
 	int r = still_files_look(areas->still, &request, &state);
-	if (r == 0 && state != area->state)
-		return take_state(areas, area, sample, mapping, state);
+	if (r == 0 && !first_sight_is_of_mapping(areas->first_sight, &sample->task, mapping,
+						 still_files_key(areas->still, state),
+						 still_files_magic(areas->still, state)))
+		r = -ESTALE; /* another file is mapped there by now */
+	if (r == 0 && state != area->state) {
+		area->state = state;
+		area->file = UINT32_MAX;
+	}
 	if (r < 0 && r != -ENOMEM && area->state != NO_STATE)
 		r = still_files_look_again(areas->still, area->state);
-	return r == -ENOMEM ? r : r == 0;
+	return r == -ENOMEM ? r : 0;
+}
+
+static int find_file(struct areas *areas, struct area *area, const struct sample *sample,
+		     const struct mapping *mapping, uint32_t *ret)
+{
+	int r = area->file == UINT32_MAX ? take_file(areas, area, sample, mapping) : 1;
+	*ret = area->file;
+	return r < 0 ? r : r == 1 ? AREA_FOUND : AREA_LATER;
 }
 
 static int judge(struct areas *areas, struct area *area, const struct sample *sample,
 		 const struct mapping *mapping, uint32_t *ret)
 {
-	*ret = area->file;
 	switch (still_files_at(areas->still, area->state, sample->time)) {
 	case STILL_YES:
-		return AREA_FOUND;
+		return find_file(areas, area, sample, mapping, ret);
 	case STILL_UNKNOWN:
 		return AREA_LATER;
 	case STILL_NO:
@@ -242,9 +258,7 @@ int areas_find(struct areas *areas, const struct sample *sample, const struct ma
 	}
 	if (area->state == NO_STATE)
 		return AREA_LATER;
-	if (is_fixed) {
-		*ret = area->file;
-		return AREA_FOUND;
-	}
+	if (is_fixed)
+		return find_file(areas, area, sample, mapping, ret);
 	return judge(areas, area, sample, mapping, ret);
 }

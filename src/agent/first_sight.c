@@ -3,21 +3,22 @@
 #include "agent/first_sight_entry.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/file_id.h"
 #include "base/io.h"
 #include "content/mapped_file.h"
+#include "content/writers.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
-/* How often a file that could not be opened is tried again, at later samples in other tasks. */
-#define MAX_TRIES 8
 /* Processes that copy from slow file systems at once. */
 #define MAX_COPIERS 2
-/* Looks into the store, one a tick, for a build ID that may come to be known. */
-#define MAX_LOOKS 20
+/* For so long the store is asked for a build ID that may come to be known. */
+#define LOOKS_NS UINT64_C(2000000000)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -27,6 +28,11 @@ int first_sight_new(const struct first_sight_options *options, struct first_sigh
 	if (!f)
 		return -ENOMEM;
 	f->o = *options;
+	int r = contents_new(&f->contents);
+	if (r < 0) {
+		free(f);
+		return r;
+	}
 	*ret = f;
 	return 0;
 }
@@ -60,6 +66,7 @@ void first_sight_free(struct first_sight *f)
 	vec_deinit(&f->by_file);
 	vec_deinit(&f->waiting);
 	hash_index_deinit(&f->by_key);
+	contents_free(f->contents);
 	free(f);
 }
 
@@ -108,16 +115,55 @@ int first_sight_open(struct first_sight *f, uint32_t profile_file, const struct 
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
+/* Known by a build ID alone, which is a whole one, where another content has it too. */
+static bool is_withdrawn(const struct first_sight *f, const struct entry *entry)
+{
+	struct mw_file_id id = entry->key.id;
+	id.kind = MW_FILE_ID_GNU;
+	return entry->key.id.kind != MW_FILE_ID_NONE && contents_is_ambiguous(f->contents, &id);
+}
+
 void entry_tell_profile(struct first_sight *f, const struct entry *entry, enum mw_reason reason)
 {
+	static const struct mw_file_id none;
 	if (entry->profile_file == NO_FILE)
 		return;
+	bool withdrawn = is_withdrawn(f, entry);
 	const struct mw_file_id *id = &entry->id;
 	if (id->kind == MW_FILE_ID_NONE && entry->key.id.kind != MW_FILE_ID_NONE)
 		id = &entry->key.id; /* the kernel's, padded */
 	profile_set_file(f->o.profile, entry->profile_file,
-			 id->kind == MW_FILE_ID_NONE ? NULL : id, reason);
-	profile_set_store_id(f->o.profile, entry->profile_file, &entry->store_id);
+			 id->kind == MW_FILE_ID_NONE ? NULL : id,
+			 withdrawn ? MW_REASON_ID_MISMATCH : reason);
+	profile_set_store_id(f->o.profile, entry->profile_file, withdrawn ? &none : &entry->store_id);
+}
+
+static void tell_changed(struct first_sight *f, const struct entry *entry)
+{
+	if (entry->profile_file != NO_FILE && f->o.changed)
+		f->o.changed(f->o.data, entry->profile_file);
+}
+
+void entries_withdraw(struct first_sight *f, const struct mw_file_id *id)
+{
+	log_debug(f->o.log, "two contents have one file id");
+	vec_foreach(entry, &f->entries) {
+		if (!*entry || (*entry)->key.id.kind == MW_FILE_ID_NONE || !is_withdrawn(f, *entry))
+			continue;
+		entry_tell_profile(f, *entry, (*entry)->reason);
+		tell_changed(f, *entry);
+	}
+	if (f->o.ambiguous)
+		f->o.ambiguous(f->o.data, id);
+}
+
+void entries_rename(struct first_sight *f, const struct entry *entry)
+{
+	vec_foreach(other, &f->entries) {
+		if (*other && *other != entry && (*other)->state >= STATE_DONE &&
+		    mw_file_id_equal(&(*other)->store_id, &entry->store_id))
+			tell_changed(f, *other);
+	}
 }
 
 /* A file that is identified keeps its id, names or not: the store may have them from another copy. */
@@ -166,19 +212,30 @@ static bool is_same_content(const struct inode_key *a, const struct inode_key *b
 	       (same_change || a->links != b->links);
 }
 
+static bool changed_later(const struct inode_key *a, const struct inode_key *b)
+{
+	return a->ctime_sec != b->ctime_sec ? a->ctime_sec > b->ctime_sec
+					    : a->ctime_nsec > b->ctime_nsec;
+}
+
 /*
  * The file was executed, and opened then, before it was unlinked or renamed. Only such files: while
- * they run nobody can write to them, so an equal modification time cannot have been forged.
+ * they run nobody can write to them, so an equal modification time cannot have been forged. Between two
+ * runs it can: the last one before the sample counts.
  */
 static uint32_t find_twin(const struct first_sight *f, const struct entry *entry)
 {
+	uint32_t found = NO_ENTRY;
 	for (size_t i = 0; i < MIN(f->n_executed, EXECUTED_MAX); i++) {
 		const struct entry *other = f->entries.items[f->executed[i]];
-		if (other && other != entry &&
-		    is_same_content(&other->key.inode, &entry->key.inode))
-			return f->executed[i];
+		if (!other || other == entry || changed_later(&other->key.inode, &entry->key.inode) ||
+		    !is_same_content(&other->key.inode, &entry->key.inode))
+			continue;
+		if (found == NO_ENTRY || changed_later(&other->key.inode,
+						       &f->entries.items[found]->key.inode))
+			found = f->executed[i];
 	}
-	return NO_ENTRY;
+	return found;
 }
 
 /* Opening failed. Another task may still have the file: then its next sample announces it again. */
@@ -209,6 +266,13 @@ int entry_open(struct first_sight *f, uint32_t number)
 		return -ENOMEM;
 	enum mw_reason reason;
 	int r = pin_open(&context, &entry->request, pin, &reason);
+	/* The state in an inode key shows what was written since; a build ID does not. */
+	if (r == 0 && entry->key.id.kind != MW_FILE_ID_NONE) {
+		r = writers_shut_out(pin);
+		reason = MW_REASON_RACED;
+		if (r < 0)
+			pin_mark_extracted(pin);
+	}
 	if (r == -EMFILE || r == -ENFILE)
 		return entry_put_off(f, number, STATE_WAITING);
 	if (r == -EWOULDBLOCK)
@@ -388,6 +452,11 @@ static int add_by_id(struct first_sight *f, const struct file_sighting *s,
 	if (r < 0 || set < 0)
 		return r < 0 ? r : set;
 	struct entry *entry = f->entries.items[number];
+	if (is_withdrawn(f, entry) && f->o.ambiguous) {
+		struct mw_file_id id = s->id;
+		id.kind = MW_FILE_ID_GNU;
+		f->o.ambiguous(f->o.data, &id);
+	}
 	bool is_looked_for = r == 1 || entry->state == STATE_IN_STORE;
 	if (can_be_asked == 0)
 		return is_looked_for ? open_for(f, number, request) : 0;
@@ -395,7 +464,7 @@ static int add_by_id(struct first_sight *f, const struct file_sighting *s,
 		f->o.forget(f->o.data, &key);
 	if (r == 0)
 		return 0;
-	entry->looks = 0;
+	entry->looks_until = clock_now_ns() + LOOKS_NS;
 	return entry_put_off(f, number, STATE_IN_STORE);
 }
 
@@ -438,24 +507,34 @@ static bool is_still_mapped(const struct proc *proc, const struct task_key *task
 }
 
 /*
- * Who the file of a mapping is. By now another one may be mapped at its address: then it has another
- * inode number. (On btrfs and overlayfs the numbers can differ for one file too.)
+ * By now another file may be mapped at its address: then it has other numbers. On btrfs the device in maps is
+ * another than that of stat(2), and on overlayfs all of it can be.
  */
+bool first_sight_is_of_mapping(struct first_sight *f, const struct task_key *task,
+			       const struct mapping *mapping, const struct inode_key *key, uint64_t magic)
+{
+	bool same_inode = key->inode == mapping->inode;
+	bool same_device = key->device == (mapping->major << 20 | mapping->minor);
+	if (same_inode && same_device)
+		return true;
+	bool may_differ = magic == OVERLAYFS_SUPER_MAGIC || (magic == BTRFS_SUPER_MAGIC && same_inode);
+	return may_differ && is_still_mapped(f->o.proc, task, mapping);
+}
+
+/* Who the file of a mapping is. */
 static int ask_mapping(struct first_sight *f, const struct task_key *task,
 		       const struct mapping *mapping, struct file_request *request)
 {
 	int r = mapped_file_ask(f->o.proc, request);
 	if (r < 0)
 		return r;
-	bool is_it = request->key.inode == mapping->inode ||
-		     is_still_mapped(f->o.proc, task, mapping);
-	return is_it ? 0 : -ESTALE;
+	return first_sight_is_of_mapping(f, task, mapping, &request->key, request->magic) ? 0 : -ESTALE;
 }
 
-int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
-			    const struct mapping *mapping, uint32_t *ret)
+static struct file_request request_for_mapping(const struct task_key *task,
+					       const struct mapping *mapping)
 {
-	struct file_request request = {
+	return (struct file_request){
 		.pid = task->pid,
 		.tid = task->tid,
 		.start_time = task->start_time,
@@ -463,6 +542,12 @@ int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
 		.map_end = mapping->end,
 		.name = mapping->name,
 	};
+}
+
+int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
+			    const struct mapping *mapping, uint32_t *ret)
+{
+	struct file_request request = request_for_mapping(task, mapping);
 	struct sight_key key = {};
 	/* A file that cannot be asked is known by what maps says of it, and will not be opened. */
 	key.inode.inode = mapping->inode;
@@ -482,13 +567,38 @@ int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
 	return is_asked;
 }
 
+static bool is_known_key(const struct first_sight *f, const struct sight_key *key)
+{
+	return hash_index_find(&f->by_key, hash_key(key), has_key, f, key) != HASH_INDEX_NONE;
+}
+
+int first_sight_identify_mapping(struct first_sight *f, const struct task_key *task,
+				 const struct mapping *mapping)
+{
+	struct file_request request = request_for_mapping(task, mapping);
+	if (mapped_file_ask(f->o.proc, &request) < 0 || finder_may_block(request.magic))
+		return 0;
+	struct sight_key key = {.inode = request.key};
+	if (is_known_key(f, &key))
+		return 0;
+	uint32_t number;
+	int r = add_entry(f, &key, &number);
+	if (r < 0)
+		return r;
+	f->entries.items[number]->identity_only = true;
+	r = open_for(f, number, &request);
+	return r < 0 ? r : 1;
+}
+
 bool first_sight_has_key(const struct first_sight *f, uint32_t profile_file,
 			 const struct inode_key *key)
 {
 	if (profile_file >= f->by_file.n || f->by_file.items[profile_file] == NO_ENTRY)
 		return false;
-	const struct sight_key *own = &f->entries.items[f->by_file.items[profile_file]]->key;
-	return own->id.kind == MW_FILE_ID_NONE && memcmp(&own->inode, key, sizeof *key) == 0;
+	struct sight_key own = f->entries.items[f->by_file.items[profile_file]]->key;
+	own.inode.generation = 0;
+	own.inode.subvolume = 0;
+	return own.id.kind == MW_FILE_ID_NONE && memcmp(&own.inode, key, sizeof *key) == 0;
 }
 
 /* 1: the file is new and now pinned, 0: it is known or there is no room, or -ENOMEM. Takes fd. */
@@ -607,7 +717,9 @@ static int look_into_store(struct first_sight *f, uint32_t number)
 		entry_finish(f, entry, MW_REASON_NONE);
 		return 0;
 	}
-	return ++entry->looks < MAX_LOOKS ? -EAGAIN : entry_fail_to_open(f, number, MW_REASON_FILE_GONE);
+	if (clock_now_ns() < entry->looks_until)
+		return -EAGAIN;
+	return entry_fail_to_open(f, number, MW_REASON_FILE_GONE);
 }
 
 static int start_copying(struct first_sight *f, uint32_t number)
@@ -667,14 +779,48 @@ static int go_on(struct first_sight *f, uint32_t number)
 	}
 }
 
+/*
+ * What the next samples need goes first: who a file is that was sampled, and its unwinding table. Then
+ * files that were only executed, which may be many, and names, which may take long.
+ */
+enum urgency {
+	URGENT,
+	EXECUTED,
+	NAMES,
+	N_URGENCIES,
+};
+
+static enum urgency urgency_of(const struct first_sight *f, const struct entry *entry)
+{
+	if (!f->o.on_table)
+		return URGENT; /* in the order in which they came */
+	if (entry->state == STATE_IDENTIFIED && !entry_needs_table(f, entry))
+		return NAMES;
+	return entry->profile_file == NO_FILE ? EXECUTED : URGENT;
+}
+
+/* What is not urgent does not stand in the children's queue before what may come to be. */
+static bool may_go_on(const struct first_sight *f, enum urgency urgency)
+{
+	return urgency == URGENT || run_server_outstanding(f->o.server) < RUN_PARALLEL;
+}
+
 void first_sight_go_on(struct first_sight *f)
 {
 	/* What is put off again while we look lands behind the end, and is looked at next time. */
 	size_t n = f->waiting.n, kept = 0;
+	for (enum urgency urgency = URGENT; urgency < N_URGENCIES; urgency++) {
+		for (size_t i = 0; i < n; i++) {
+			uint32_t number = f->waiting.items[i];
+			if (number == NO_ENTRY || urgency_of(f, f->entries.items[number]) != urgency)
+				continue;
+			if (may_go_on(f, urgency) && go_on(f, number) != -EAGAIN)
+				f->waiting.items[i] = NO_ENTRY;
+		}
+	}
 	for (size_t i = 0; i < n; i++) {
-		uint32_t number = f->waiting.items[i];
-		if (go_on(f, number) == -EAGAIN)
-			f->waiting.items[kept++] = number;
+		if (f->waiting.items[i] != NO_ENTRY)
+			f->waiting.items[kept++] = f->waiting.items[i];
 	}
 	size_t added = f->waiting.n - n;
 	memmove(f->waiting.items + kept, f->waiting.items + n, added * sizeof f->waiting.items[0]);

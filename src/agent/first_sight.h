@@ -52,6 +52,11 @@ struct first_sight_options {
 	void (*on_table)(void *data, uint32_t sampler_number, const struct mw_file_id *store_id);
 	/* The file could not be opened now: announce it again at its next sample. */
 	void (*forget)(void *data, const struct sight_key *key);
+	/* Two contents have this build ID: nobody can tell a file by it any more. May be NULL. */
+	void (*ambiguous)(void *data, const struct mw_file_id *id);
+	/* What was said of a file of the profile is not so, or there is more by now: its frames are to be
+	 * named again. May be NULL. */
+	void (*changed)(void *data, uint32_t profile_file);
 	void *data;
 };
 
@@ -66,7 +71,16 @@ int first_sight_add_vdso(struct first_sight *f, uint32_t *ret_profile_file);
  * who it is (it is not mapped there any more), or -ENOMEM. */
 int first_sight_add_mapping(struct first_sight *f, const struct task_key *task,
 			    const struct mapping *mapping, uint32_t *ret);
-/* Whether a file of the profile is one by this key, as stat(2) tells it. */
+/*
+ * The same, only to know who it is: it gets no number in the profile, and no names unless it is sampled. 1: it is
+ * new, 0: it is known, or cannot be asked, or -ENOMEM.
+ */
+int first_sight_identify_mapping(struct first_sight *f, const struct task_key *task,
+				 const struct mapping *mapping);
+/* Whether a key that was asked for by the addresses of a mapping is that of the mapping's file. */
+bool first_sight_is_of_mapping(struct first_sight *f, const struct task_key *task,
+			       const struct mapping *mapping, const struct inode_key *key, uint64_t magic);
+/* Whether a file of the profile is one by this key, as far as stat(2) tells it. */
 bool first_sight_has_key(const struct first_sight *f, uint32_t profile_file,
 			 const struct inode_key *key);
 /*

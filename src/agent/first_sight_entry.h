@@ -4,6 +4,7 @@
 #ifndef AGENT_FIRST_SIGHT_ENTRY_H
 #define AGENT_FIRST_SIGHT_ENTRY_H
 
+#include "agent/contents.h"
 #include "agent/first_sight.h"
 #include "base/hash.h"
 #include "content/content.h"
@@ -41,7 +42,8 @@ struct entry {
 	bool has_names;	       /* the store knows its names, or that it has none */
 	uint32_t sampler_number; /* the last one that it was announced under; 0: none */
 	uint8_t tries;	       /* to open it */
-	uint8_t looks;	       /* into the store */
+	uint64_t looks_until;  /* STATE_IN_STORE: CLOCK_MONOTONIC */
+	bool identity_only;    /* nobody asked for its names */
 	bool was_executed;     /* seen at an exec: nobody can write to it while it runs */
 	uint32_t twin;	       /* STATE_TWIN: the other entry */
 	uint32_t profile_file; /* NO_FILE as long as no sample was in it */
@@ -58,6 +60,8 @@ struct entry {
 /* Numbers to numbers; NO_ENTRY, which is NO_FILE, between. */
 typedef VEC(uint32_t) number_list;
 
+/* How often a file that could not be opened is tried again, at later samples in other tasks. */
+#define MAX_TRIES 8
 /* Files that are remembered, so that they are not opened again; the oldest is forgotten first. */
 #define ENTRIES_MAX  4096
 #define EXECUTED_MAX 1024
@@ -68,6 +72,7 @@ struct first_sight {
 	size_t n_entries; /* not forgotten */
 	size_t oldest;	  /* those before it are forgotten, or were in work when their turn came */
 	struct hash_index by_key;
+	struct contents *contents; /* owned */
 	number_list by_number; /* sampler's number to profile's */
 	number_list by_file;   /* profile's number to entry */
 	uint32_t executed[EXECUTED_MAX]; /* the last entries that were seen at an exec */
@@ -84,6 +89,10 @@ struct first_sight {
 
 /* Nothing more will be learned of it: closes, and tells the profile. MW_REASON_NONE: it has names. */
 void entry_finish(struct first_sight *f, struct entry *entry, enum mw_reason reason);
+/* Another content has the id of these entries, too: what is known by the id alone is known no more. */
+void entries_withdraw(struct first_sight *f, const struct mw_file_id *id);
+/* Better names came for what the entry's file is: for others like it, too. */
+void entries_rename(struct first_sight *f, const struct entry *entry);
 /* What the profile knows of the entry's file from now on. */
 void entry_tell_profile(struct first_sight *f, const struct entry *entry, enum mw_reason reason);
 /* Puts it into the queue of those with something to do. 0 or -ENOMEM. */

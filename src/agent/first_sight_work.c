@@ -3,6 +3,7 @@
 #include "agent/first_sight_entry.h"
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "content/debug_files.h"
 #include "symbols/extract.h"
 #include "unwind/extract_unwind.h"
@@ -11,8 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Version of the code that makes names; a higher one makes them anew. */
-#define NAMES_BUILDER 2
+#define NAMES_BUILDER EXTRACT_NAMES_BUILDER
 
 /* ---- jobs, in the child ---------------------------------------------------------------------- */
 
@@ -22,11 +22,28 @@ static int job_identity(const int *fds, size_t n_fds, const void *args, size_t a
 	return extract_identity(fds[0], reply, e);
 }
 
+/* Whose names are wanted: after they were read, it must be that content still. */
+struct names_request {
+	struct mw_file_id id;
+	uint8_t content[ELF_CONTENT_SIZE];
+};
+
 static int job_names(const int *fds, size_t n_fds, const void *args, size_t args_size, void *reply,
 		     size_t reply_size, struct mw_error *e)
 {
+	const struct names_request *request = args;
 	/* The file, the table to be written, and what may be its debug files. */
-	return extract_names(fds[0], fds + 2, n_fds - 2, fds[1], reply, e);
+	int r = args_size == sizeof *request
+			? extract_names(fds[0], fds + 2, n_fds - 2, fds[1], reply, e)
+			: error_set(e, -EINVAL, "no request");
+	struct elf_identity identity;
+	if (r == 0)
+		r = extract_identity(fds[0], &identity, e);
+	if (r < 0)
+		return r;
+	bool is_it = mw_file_id_equal(&identity.id, &request->id) &&
+		     memcmp(identity.content, request->content, ELF_CONTENT_SIZE) == 0;
+	return is_it ? 0 : error_set(e, -ESTALE, "the file is another by now");
 }
 
 enum job {
@@ -88,6 +105,8 @@ int entry_describe(const struct entry *entry, struct meta *ret)
 	ret->elf_type = identity->type;
 	ret->elf_machine = identity->machine;
 	ret->file_size = identity->file_size;
+	ret->has_content = true;
+	memcpy(ret->content, identity->content, sizeof ret->content);
 	for (uint32_t i = 0; i < identity->n_segments; i++) {
 		const struct elf_segment *s = &identity->segments[i];
 		struct store_segment segment = {s->vaddr, s->offset, s->file_size, s->mem_size,
@@ -183,7 +202,10 @@ int entry_submit(struct first_sight *f, uint32_t number, size_t job)
 	struct entry *entry = f->entries.items[number];
 	int fds[2 + DEBUG_FILES_MAX] = {entry->pin->fd, entry->writer.fd};
 	size_t n_debug = open_debug_files(f, entry, fds + 2);
-	int r = run_server_submit(f->o.server, job, fds, 2 + n_debug, NULL, 0, number);
+	struct names_request request = {.id = entry->id};
+	memcpy(request.content, entry->identity->content, ELF_CONTENT_SIZE);
+	int r = run_server_submit(f->o.server, job, fds, 2 + n_debug, &request, sizeof request,
+			      number);
 	for (size_t i = 0; i < n_debug; i++)
 		close(fds[2 + i]);
 	if (r < 0) {
@@ -279,6 +301,42 @@ static bool is_expected(const struct entry *entry, const struct mw_file_id *id)
 	return id->kind == MW_FILE_ID_GNU && mw_file_id_equal(&as_kernel, padded);
 }
 
+/* What the store has under an id. 1: this content, 0: nothing, -1: another one, which is told. */
+static int ask_store(struct first_sight *f, const struct mw_file_id *store_id,
+		     const uint8_t content[ELF_CONTENT_SIZE], uint8_t ret_another[ELF_CONTENT_SIZE])
+{
+	struct meta meta = {};
+	int r = 0;
+	if (store_lookup(f->o.store, store_id, &meta, NULL) == 1 && meta.has_content)
+		r = memcmp(meta.content, content, ELF_CONTENT_SIZE) == 0 ? 1 : -1;
+	memcpy(ret_another, meta.content, ELF_CONTENT_SIZE);
+	meta_deinit(&meta);
+	return r;
+}
+
+/*
+ * An id is the store's name for one content. What comes second has a name of its own there, and the id
+ * alone tells nothing any more.
+ */
+static int choose_store_id(struct first_sight *f, struct entry *entry)
+{
+	const uint8_t *content = entry->identity->content;
+	uint8_t another[ELF_CONTENT_SIZE];
+	bool was_ambiguous = contents_is_ambiguous(f->contents, &entry->id);
+	int is_second = contents_see(f->contents, &entry->id, content);
+	entry->store_id = elf_store_id(&entry->id, content);
+	int in_store = is_second < 0 ? 0 : ask_store(f, &entry->store_id, content, another);
+	if (in_store < 0)
+		is_second = contents_see(f->contents, &entry->id, another);
+	if (is_second < 0)
+		return is_second;
+	if (in_store < 0 || (in_store == 0 && is_second))
+		entry->store_id = elf_store_id_of_another(&entry->id, content);
+	if (!was_ambiguous && contents_is_ambiguous(f->contents, &entry->id))
+		entries_withdraw(f, &entry->id);
+	return 0;
+}
+
 static int take_identity(struct first_sight *f, uint32_t number, const struct run_result *result)
 {
 	struct entry *entry = f->entries.items[number];
@@ -300,7 +358,9 @@ static int take_identity(struct first_sight *f, uint32_t number, const struct ru
 	*entry->identity = *identity;
 	f->counts.identified++;
 	entry->id = identity->id;
-	entry->store_id = elf_store_id(&identity->id, identity->content);
+	int r = choose_store_id(f, entry);
+	if (r < 0)
+		return r;
 	entry_tell_profile(f, entry, MW_REASON_NONE);
 	if (entry->key.id.kind != MW_FILE_ID_NONE && entry->profile_file != NO_FILE)
 		profile_set_path(f->o.profile, entry->profile_file, entry->pin->path);
@@ -308,6 +368,10 @@ static int take_identity(struct first_sight *f, uint32_t number, const struct ru
 	entry_look_for_table(f, entry);
 	if (entry->has_names && !entry_needs_table(f, entry)) {
 		entry_finish(f, entry, MW_REASON_NONE);
+		return 0;
+	}
+	if (entry->identity_only && entry->profile_file == NO_FILE) {
+		entry_finish(f, entry, MW_REASON_EVICTED); /* to be opened again when it is sampled */
 		return 0;
 	}
 	return entry_put_off(f, number, STATE_IDENTIFIED);
@@ -368,7 +432,8 @@ static int take_names(struct first_sight *f, uint32_t number, const struct run_r
 {
 	struct entry *entry = f->entries.items[number];
 	f->n_extracting--;
-	if (pin_is_unchanged(entry->pin) != 1)
+	bool is_another = result->outcome == RUN_FAILED && result->value == -ESTALE;
+	if (is_another || pin_is_unchanged(entry->pin) != 1)
 		return entry_open_again(f, number);
 	enum mw_reason reason;
 	bool began_elsewhere = entry->writer.is_elsewhere;
@@ -378,6 +443,12 @@ static int take_names(struct first_sight *f, uint32_t number, const struct run_r
 		entry->writer.fd = -1;
 		return entry_put_off(f, number, STATE_IDENTIFIED);
 	}
+	if (r == -ESTALE && ++entry->tries < MAX_TRIES) { /* another recording was faster with another content */
+		r = choose_store_id(f, entry);
+		return r < 0 ? r : entry_put_off(f, number, STATE_IDENTIFIED);
+	}
+	if (reason == MW_REASON_NONE)
+		entries_rename(f, entry);
 	f->counts.extracted += r >= 0;
 	f->counts.failed += reason == MW_REASON_PARSER_FAILED || reason == MW_REASON_TIMEOUT;
 	entry_finish(f, entry, reason);

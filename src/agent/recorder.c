@@ -15,6 +15,7 @@
 #include "agent/recorder.h"
 
 #include "agent/facts.h"
+#include "agent/late_lines.h"
 #include "agent/recorder_state.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
@@ -22,6 +23,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -76,6 +78,7 @@ static int forget(struct recorder *r)
 	result = profile_writer_forget(r->writer, &r->write_error);
 	if (result == 1) {
 		naming_forget(&r->naming);
+		code_names_forget(r->code_names);
 		log_debug(r->o->log, "profile: tables begin anew");
 	}
 	return result;
@@ -123,6 +126,8 @@ static int each_second(struct recorder *r)
 	tell_of_store(r);
 	govern(r);
 	int result = naming_go_on(&r->naming);
+	if (result >= 0)
+		result = naming_review(&r->naming);
 	flush(r);
 	sampler_refresh(r->sampler);
 	roots_expire(r->roots);
@@ -148,6 +153,8 @@ static int each_tick(struct recorder *r)
 	sampler_follow_cpus(r->sampler);
 	first_sight_go_on(r->first_sight);
 	int result = decide_more(r);
+	if (result >= 0 && r->inventory)
+		result = inventory_tick(r->inventory);
 	if (result >= 0)
 		result = places_go_on(r->places);
 	if (result >= 0 && r->held)
@@ -319,6 +326,53 @@ static void say_if_nothing_matched(struct recorder *r)
 	buffer_deinit(&seen);
 }
 
+static bool has_module_frames(const struct profile *p)
+{
+	vec_foreach(f, &p->frames) {
+		if (f->at.kind == FRAME_KERNEL && f->name.module)
+			return true;
+	}
+	return false;
+}
+
+/* BPF programs and modules may have come and gone since kallsyms was read. */
+static int check_kernel_names(struct recorder *r)
+{
+	struct kernel_symbols *later = NULL;
+	_cleanup_close_ int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0 || !has_module_frames(r->profile) || kernel_symbols_open(root, &later, NULL) < 0)
+		return 0;
+	int n = naming_check_kernel(&r->naming, later);
+	log_debug(r->o->log, "kernel: %d names of modules and BPF programs are taken back", n);
+	kernel_symbols_close(later);
+	return n < 0 ? n : 0;
+}
+
+static void show_line(void *data, const char *line)
+{
+	const struct record_listener *l = data;
+	l->progress(l->data, line);
+}
+
+/* The profile is complete without them: what goes wrong is for the log. */
+static int find_lines(struct recorder *r, uint64_t budget)
+{
+	const struct record_listener *l = r->o->listener;
+	const struct late_lines_options options = {
+		.profile = r->profile,
+		.store = r->store,
+		.proc = &r->own_proc,
+		.log = r->o->log,
+		.budget = budget,
+		.progress = l && l->progress ? show_line : NULL,
+		.data = (void *)l,
+	};
+	int result = late_lines_find(&options);
+	if (result < 0)
+		log_debug(r->o->log, "source lines: %s", strerror(-result));
+	return result == -ENOMEM ? result : 0;
+}
+
 static int finish(struct recorder *r, struct mw_error *e)
 {
 	uint64_t duration = clock_now_ns() - r->start;
@@ -333,6 +387,10 @@ static int finish(struct recorder *r, struct mw_error *e)
 		result = code_names_finish(r->code_names);
 	if (result >= 0)
 		result = naming_finish(&r->naming);
+	if (result >= 0)
+		result = check_kernel_names(r);
+	if (result >= 0)
+		result = find_lines(r, r->o->symbolize_budget);
 	if (result < 0)
 		return error_errno(e, result, "finishing the recording");
 

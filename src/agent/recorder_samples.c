@@ -68,6 +68,8 @@ int recorder_on_sample(void *data, const struct sample *sample)
 	translated.frames = frames;
 	translated.n_frames = n;
 	translated.cgroup = cgroup;
+	if (r->inventory)
+		inventory_see(r->inventory, sample);
 	roots_touch(r->roots, sample->mount_namespace);
 	if (r->exec_watch)
 		exec_watch_see_namespace(r->exec_watch, sample->mount_namespace, sample->task.pid);

@@ -11,6 +11,7 @@
 #include "agent/held.h"
 #include "agent/places.h"
 #include "agent/recorder.h"
+#include "agent/inventory.h"
 #include "agent/undecided.h"
 #include "agent/workload.h"
 #include "capture/engine.h"
@@ -54,6 +55,7 @@ struct recorder {
 	struct roots *roots;
 	struct areas *areas;
 	struct inferred *inferred;
+	struct inventory *inventory; /* NULL: the engine knows files by their inodes */
 	struct code_names *code_names;
 	struct undecided *undecided;
 	const struct engine *engine;

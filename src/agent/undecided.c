@@ -98,7 +98,7 @@ static int set_area(struct undecided *u, const struct sample *sample, const stru
 	case AREA_LATER:
 		if (!is_last_time)
 			return 0;
-	/* fall through */
+		__attribute__((fallthrough));
 	case AREA_RACED:
 		set_reason(f, MW_REASON_RACED);
 		return 1;

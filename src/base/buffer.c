@@ -49,9 +49,11 @@ void buffer_bytes(struct buffer *b, const void *data, size_t n)
 {
 	if (!n)
 		return;
-	uint8_t *p = buffer_extend(b, n);
-	if (p)
-		memcpy(p, data, n);
+	uint8_t *p = buffer_reserve(b, n);
+	if (!p)
+		return;
+	memcpy(p, data, n);
+	b->n += n;
 }
 
 void buffer_u8(struct buffer *b, uint8_t v)

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define RUN_FDS_MAX     4
+#define RUN_FDS_MAX     8
 #define RUN_ARGS_MAX    4096
 #define RUN_REPLY_MAX   (64 * 1024)
 #define RUN_PARALLEL    2  /* children at once */

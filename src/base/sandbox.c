@@ -332,6 +332,7 @@ static const struct argument_rule argument_rules[] = {
 	{SCMP_SYS(fcntl), SCMP_A1_64(SCMP_CMP_EQ, F_SETFD)},
 	{SCMP_SYS(fcntl), SCMP_A1_64(SCMP_CMP_EQ, F_GETFL)},
 	{SCMP_SYS(fcntl), SCMP_A1_64(SCMP_CMP_EQ, F_DUPFD_CLOEXEC)},
+	{SCMP_SYS(fcntl), SCMP_A1_64(SCMP_CMP_EQ, F_OFD_SETLK)}, /* of a file that it may write anyway */
 	{SCMP_SYS(ioctl), SCMP_A1_64(SCMP_CMP_EQ, TCGETS)},
 	{SCMP_SYS(ioctl), SCMP_A1_64(SCMP_CMP_EQ, TIOCGWINSZ)},
 };

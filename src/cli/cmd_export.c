@@ -16,6 +16,8 @@ struct arguments {
 	int format; /* place in the table of formats */
 	const char *input;
 	const char *output;
+	bool inlines;
+	const char *store;
 };
 
 static bool format_at(size_t i, struct option_choice *ret)
@@ -36,10 +38,15 @@ static const struct option_spec options[] = {
 		 "mapwright.mwp."},
 	{OPTION_TEXT, 'o', "output", "FILE", AT(output), .complete = COMPLETE_FILES,
 	 .help = "Write to this file, which appears once it is whole. Default: standard output."},
+	{OPTION_FLAG, 0, "inline", AT(inlines), .negatable = true,
+	 .help = "Write calls that were inlined as frames of their own. That is the default."},
+	{OPTION_TEXT, 0, "store", "DIR", AT(store), .complete = COMPLETE_DIRECTORIES,
+	 .help = "Where source lines are looked up that the profile does not have. Default: the store of mapwright "
+		 "record."},
 	{},
 };
 
-static const struct arguments defaults = {.format = NO_FORMAT};
+static const struct arguments defaults = {.format = NO_FORMAT, .inlines = true};
 
 static const char *const description[] = {
 	"Writes a profile in a format that other tools read.",
@@ -74,7 +81,9 @@ static int run(struct invocation *in, void *values)
 		message_failure(&e, NULL);
 		return EXIT_FAILED;
 	}
-	int r = profile_view(file, write_format, output_format_at((size_t)a->format), &e);
+	const struct profile_view_options how = {.lines = a->inlines, .inlines = a->inlines,
+						 .store = a->store};
+	int r = profile_view_with(file, &how, write_format, output_format_at((size_t)a->format), &e);
 	if (r == 0)
 		r = output_file_keep(&output, &e);
 	return profile_view_status(r, &e);

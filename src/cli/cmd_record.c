@@ -47,7 +47,7 @@ static const struct option_choice events[] = {
 	{"instructions", NULL},     {"page-faults", NULL},   {"context-switches", NULL},
 	{"cpu-migrations", NULL},   {"minor-faults", NULL},  {"major-faults", NULL},
 	{"cache-misses", NULL},     {"cache-references", NULL}, {"branches", NULL},
-	{"branch-misses", NULL},    {},
+	{"branch-misses", NULL},    {"off-cpu", NULL},       {},
 };
 
 #define AT(field) .offset = offsetof(struct arguments, field)
@@ -78,8 +78,12 @@ static const struct option_spec options[] = {
 	 .help = "Count the time too in which a CPU had nothing to do."},
 
 	{OPTION_TEXTS, 'e', "event", "EVENT", AT(events), .choices = events, .group = "How to sample",
-	 .help = "What to count, by perf's names (cycles, cpu-clock, page-faults ...). The default is "
-		 "cycles, and cpu-clock where the machine has no counters for it."},
+	 .help = "What to count, by perf's names (cycles, cpu-clock, page-faults ...), or off-cpu: the time "
+		 "that tasks waited, by where they did. The default is cycles, and cpu-clock where the machine has no "
+		 "counters for it."},
+	{OPTION_TIME, 0, "off-cpu-min", "TIME", AT(record.off_cpu_min), .min = 0,
+	 .help = "For -e off-cpu, the time that tasks were blocked: shorter waits than this are added up, and are no "
+		 "samples. Default: 1ms."},
 	{OPTION_NUMBER, 'F', "freq", "HZ", AT(record.frequency), .min = 1, .max = 100000,
 	 .help = "Samples a second on each CPU that works. Default: 99."},
 	{OPTION_NUMBER, 'c', "count", "N", AT(record.count), .min = 1,
@@ -116,6 +120,9 @@ static const struct option_spec options[] = {
 	{OPTION_BYTES, 0, "store-size", "SIZE", AT(record.store_size), .min = 64 << 10,
 	 .help = "What the store may take on disk (500M, 4G); the symbols that were not used for the longest time go "
 		 "first. Default: 2G."},
+	{OPTION_TIME, 0, "symbolize-budget", "TIME", AT(record.symbolize_budget),
+	 .help = "How long to read source lines and inlined calls of the hottest files at the end, from their "
+		 "debug information (2s, 0). What was read stays in the store. Default: 1s."},
 	{OPTION_TIME, 0, "bucket", "TIME", AT(record.bucket), .min = 1000000,
 	 .help = "How finely the profile tells times apart. Default: 100ms."},
 	{OPTION_FLAG, 'q', "quiet", AT(quiet), .help = "No progress, no summary; only what went wrong."},
@@ -128,6 +135,8 @@ static const struct arguments defaults = {
 		.max_stack = 1024,
 		.engine = RECORD_ENGINE_AUTO,
 		.bucket = 100000000,
+		.off_cpu_min = 1000000,
+		.symbolize_budget = 1000000000,
 		.output = "mapwright.mwp",
 	},
 };

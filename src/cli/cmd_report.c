@@ -17,6 +17,8 @@ struct arguments {
 	const char *sort;
 	bool call_graph;
 	bool children;
+	bool inlines;
+	const char *store;
 	bool stdio; /* what perf users type; there is no other form */
 	double percent_limit;
 	int colour; /* enum colour_when */
@@ -28,6 +30,8 @@ static const struct option_choice sort_keys[] = {
 	{"tid", "thread"},
 	{"dso", "file the code is from"},
 	{"sym", "function"},
+	{"srcline", "source file and line"},
+	{"srcfile", "source file"},
 	{"cgroup", "control group"},
 	{"cpu", "CPU"},
 	{"container", "container or unit, as RUNTIME:NAME"},
@@ -45,15 +49,20 @@ static const struct option_spec options[] = {
 
 	{OPTION_TEXT, 's', "sort", "KEYS", AT(sort), .choices = sort_keys, .group = "What to show",
 	 .help = "One row for each combination of these keys, in this order: comm, pid, tid, dso, sym, "
-		 "cgroup, cpu, container, image, pod. Default: comm,dso,sym."},
+		 "srcline, srcfile, cgroup, cpu, container, image, pod. Default: comm,dso,sym."},
 	{OPTION_FLAG, 'g', "call-graph", AT(call_graph), .negatable = true,
 	 .help = "Show below each row who called it, and how often."},
 	{OPTION_FLAG, 0, "children", AT(children), .negatable = true,
 	 .help = "With -g: count for each function what the functions that it called took too, and sort "
 		 "by it. That is the default."},
+	{OPTION_FLAG, 0, "inline", AT(inlines), .negatable = true,
+	 .help = "With -g: show calls that were inlined, where debug information tells them. That is the default."},
 	{OPTION_PERCENT, 0, "percent-limit", "PERCENT", AT(percent_limit),
 	 .help = "Leave out rows below this share. Default: 0."},
 
+	{OPTION_TEXT, 0, "store", "DIR", AT(store), .complete = COMPLETE_DIRECTORIES,
+	 .help = "Where source lines are looked up that the profile does not have. Default: the store of mapwright "
+		 "record."},
 	{OPTION_FLAG, 0, "stdio", AT(stdio), .group = "How to show it",
 	 .help = "Write text. This is what report does anyway."},
 	{OPTION_CHOICE, 0, "color", "WHEN", AT(colour), .choices = colour_choices,
@@ -61,7 +70,7 @@ static const struct option_spec options[] = {
 	{},
 };
 
-static const struct arguments defaults = {.children = true, .colour = COLOUR_AUTO};
+static const struct arguments defaults = {.children = true, .inlines = true, .colour = COLOUR_AUTO};
 
 static const char *const description[] = {
 	"Shows who used the CPU, in which file, in which function. Above the table: the machine, what was "
@@ -114,7 +123,13 @@ static int run(struct invocation *in, void *values)
 
 	struct pager pager = pager_start();
 	bool left_early_is_fine = pager.pid;
-	int r = profile_view(file, write_report, &report, &e);
+	bool needs_lines = report_wants_lines(&report);
+	const struct profile_view_options how = {
+		.lines = needs_lines || (a->call_graph && a->inlines),
+		.inlines = a->call_graph && a->inlines,
+		.store = a->store,
+	};
+	int r = profile_view_with(file, &how, write_report, &report, &e);
 	pager_finish(&pager);
 	return profile_view_status(r == -EPIPE && left_early_is_fine ? 0 : r, &e);
 }

@@ -5,6 +5,7 @@
 extern const struct command cmd_record;
 extern const struct command cmd_report;
 extern const struct command cmd_export;
+extern const struct command cmd_resymbolize;
 extern const struct command cmd_resolve;
 extern const struct command cmd_explain;
 extern const struct command cmd_store;
@@ -16,6 +17,7 @@ const struct command *const commands[] = {
 	&cmd_record,
 	&cmd_report,
 	&cmd_export,
+	&cmd_resymbolize,
 	&cmd_resolve,
 	&cmd_explain,
 	&cmd_store,

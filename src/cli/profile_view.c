@@ -6,7 +6,9 @@
 #include "base/io.h"
 #include "base/run.h"
 #include "cli/command.h"
+#include "cli/line_server.h"
 #include "cli/message.h"
+#include "profile/inlines.h"
 #include "profile/reader.h"
 
 #include <errno.h>
@@ -61,9 +63,36 @@ static int open_input(const char *file, struct mw_error *e)
 struct job {
 	const char *name;
 	int fd;
+	struct profile_view_options options;
+	int line_server; /* -1: none */
 	profile_view_fn view;
 	const void *context;
 };
+
+static void show_progress(void *data, size_t done, size_t all)
+{
+	/* Of what is quickly done nobody needs to be told. */
+	static const size_t many = 100000;
+	if (all < many || !isatty(STDERR_FILENO))
+		return;
+	fprintf(stderr, done < all ? "\rsource lines: %zu %%" : "\r\033[K", done * 100 / all);
+}
+
+/* Lines are an addition: what cannot be had is no error. */
+static int add_lines(const struct job *job, struct profile *profile)
+{
+	int r = 0;
+	if (job->options.lines && job->line_server >= 0) {
+		struct line_finder finder = line_finder_remote(&job->line_server);
+		finder.progress = show_progress;
+		r = profile_find_lines(profile, UINT32_MAX, &finder);
+	}
+	if (r != -ENOMEM && job->options.inlines)
+		r = profile_expand_inlines(profile);
+	if (r == -E2BIG)
+		message_warning("%s: so many inlined calls that none are shown", job->name);
+	return r == -ENOMEM ? r : 0;
+}
 
 static int view_in_child(void *data, struct mw_error *e)
 {
@@ -74,6 +103,9 @@ static int view_in_child(void *data, struct mw_error *e)
 		return r;
 	if (profile->damage)
 		message_warning("%s: %s", job->name, profile->damage);
+	r = add_lines(job, profile);
+	if (r < 0)
+		return error_errno(e, r, "%s", job->name);
 	r = job->view(profile, job->context, e);
 	if (r == 0 && fflush(stdout) != 0)
 		r = error_errno(e, -errno, "standard output");
@@ -82,13 +114,29 @@ static int view_in_child(void *data, struct mw_error *e)
 
 int profile_view(const char *file, profile_view_fn view, const void *context, struct mw_error *e)
 {
+	return profile_view_with(file, NULL, view, context, e);
+}
+
+int profile_view_with(const char *file, const struct profile_view_options *how,
+		      profile_view_fn view, const void *context, struct mw_error *e)
+{
 	_cleanup_close_ int fd = open_input(file, e);
 	if (fd < 0)
 		return fd;
-	struct job job = {strcmp(file, "-") == 0 ? "standard input" : file, fd, view, context};
+	struct job job = {.name = strcmp(file, "-") == 0 ? "standard input" : file,
+			  .fd = fd,
+			  .options = how ? *how : (struct profile_view_options){},
+			  .view = view,
+			  .context = context};
+	struct line_server server = LINE_SERVER_INIT;
+	const struct line_server_options reader = {.store = job.options.store};
+	if (job.options.lines && line_server_start(&reader, &server, e) < 0)
+		return e->code;
+	job.line_server = server.fd;
+	const int fds[] = {fd, server.fd};
 	const struct run_isolated_options options = {
-		.fds = &fd,
-		.n_fds = 1,
+		.fds = fds,
+		.n_fds = server.fd >= 0 ? 2 : 1,
 		.keep_stdout = true,
 		.keep_stderr = true,
 		.memory_limit = MEMORY_LIMIT,
@@ -99,6 +147,7 @@ int profile_view(const char *file, profile_view_fn view, const void *context, st
 	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
 	int r = run_isolated(view_in_child, &job, &options, NULL, e);
 	signal(SIGPIPE, before);
+	line_server_stop(&server);
 	if (r == -ECANCELED || r == -ETIMEDOUT)
 		error_prefix(e, r, "%s", job.name);
 	return r;

@@ -102,18 +102,20 @@ int content_ask_key(int fd, struct inode_key *ret)
 }
 
 /*
- * The change time is the proof. If it has moved on, an unlink (or link) explains that where the number
- * of names is another, and the bytes are the same. Else it may have been a write whose modification
- * time was set back (cp -p, touch -r): not the same, as far as anyone can tell.
+ * The change time is the proof. If it has moved on, it may have been a write whose modification time was set
+ * back (cp -p, touch -r): not the same, as far as anyone can tell.
  */
 static bool is_same_state(const struct inode_key *now, const struct inode_key *then)
 {
-	if (now->size != then->size)
-		return false;
-	if (now->ctime_sec == then->ctime_sec && now->ctime_nsec == then->ctime_nsec)
-		return true;
-	return now->links != then->links && now->mtime_sec == then->mtime_sec &&
-	       now->mtime_nsec == then->mtime_nsec;
+	return now->size == then->size && now->ctime_sec == then->ctime_sec &&
+	       now->ctime_nsec == then->ctime_nsec;
+}
+
+/* An unlink (or link) would explain why the change time moved on, too. */
+static bool may_be_relinked(const struct inode_key *now, const struct inode_key *then)
+{
+	return now->size == then->size && now->links != then->links &&
+	       now->mtime_sec == then->mtime_sec && now->mtime_nsec == then->mtime_nsec;
 }
 
 /*
@@ -132,7 +134,21 @@ static bool is_same_inode(int fd, const struct inode_key *now, const struct file
 	return fstatfs(fd, &fs) == 0 && (uint64_t)fs.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
-int content_is_proved(int fd, const struct file_request *request, const struct log *log)
+/* Nobody can write to what a process runs: it cannot have been more than a link that was changed. */
+static bool is_running_program(const struct proc *proc, const struct file_request *request,
+			       const struct inode_key *now)
+{
+	struct finder_context context = {.proc = proc};
+	struct inode_key program;
+	if (!proc || !proc_is_same_process(proc, request->pid, request->start_time))
+		return false;
+	_cleanup_close_ int exe = finder_exe.find(&context, request);
+	return exe >= 0 && content_ask_attributes(exe, &program) == 0 &&
+	       program.inode == now->inode && program.device == now->device;
+}
+
+int content_is_proved(int fd, const struct proc *proc, const struct file_request *request,
+		      const struct log *log)
 {
 	struct statx s;
 	int r = stat_cached(fd, &s);
@@ -149,7 +165,8 @@ int content_is_proved(int fd, const struct file_request *request, const struct l
 			  request->key.inode);
 		return 0;
 	}
-	if (!is_same_state(&now, &request->key)) {
+	if (!is_same_state(&now, &request->key) &&
+	    !(may_be_relinked(&now, &request->key) && is_running_program(proc, request, &now))) {
 		log_debug(log, "%s: written to since", request->name);
 		return 0;
 	}
@@ -211,7 +228,7 @@ int pin_remember(struct pin *pin)
 static int open_candidate(int candidate, const struct finder_context *context,
 			  const struct file_request *request, struct pin *ret)
 {
-	int r = content_is_proved(candidate, request, context->log);
+	int r = content_is_proved(candidate, context->proc, request, context->log);
 	if (r <= 0)
 		return r < 0 ? r : -ESTALE;
 	_cleanup_close_ int fd = reopen(candidate);
@@ -264,7 +281,7 @@ int pin_is_unchanged(const struct pin *pin)
 	if (r < 0)
 		return r;
 	struct inode_key now = key_from_statx(&s);
-	return is_same_state(&now, &pin->key);
+	return is_same_state(&now, &pin->key) || may_be_relinked(&now, &pin->key);
 }
 
 void pin_mark_extracted(struct pin *pin)

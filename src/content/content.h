@@ -35,8 +35,9 @@ int content_ask_attributes(int fd, struct inode_key *ret);
 /* For a descriptor that did not come from pin_open(): remembers its state, and its path as label. */
 int pin_remember(struct pin *pin);
 /*
- * To be asked after the content was read: 1 if nothing was written meanwhile. (An unlink meanwhile does
- * no harm. A rename cannot be told from a write whose time was set back, and does.)
+ * To be asked after the content was read: 1 if nothing was written meanwhile, as far as can be told. (An
+ * unlink meanwhile does no harm, nor does a write that is followed by one if the time was set back in between:
+ * who reads twice must see the same. A rename cannot be told from a write whose time was set back, and does.)
  */
 int pin_is_unchanged(const struct pin *pin);
 /* The symbols are in the store, or never will be: closes. */
@@ -45,8 +46,10 @@ void pin_mark_extracted(struct pin *pin);
 /*
  * 1 if an open file is the one of the key, in that state. Its change time is the proof. If that has
  * moved on, while modification time and size have not and the number of names is another, then the file
- * was linked or unlinked since: the bytes are the same.
+ * was linked or unlinked since; or it was written to, its modification time set back, and then unlinked.
+ * The latter can be ruled out if it is the program that the request's process still runs. proc may be NULL.
  */
-int content_is_proved(int fd, const struct file_request *request, const struct log *log);
+int content_is_proved(int fd, const struct proc *proc, const struct file_request *request,
+		      const struct log *log);
 
 #endif

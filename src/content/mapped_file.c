@@ -6,6 +6,8 @@
 #include "proc/mountinfo.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/vfs.h>
 
@@ -50,13 +52,17 @@ int mapped_file_ask(const struct proc *proc, struct file_request *request)
 	_cleanup_close_ int fd = finder_map_files.find(&context, request);
 	if (fd < 0)
 		return fd;
-	struct pin pin = {.fd = fd};
-	int r = pin_remember(&pin); /* from what is cached */
+	int r = content_ask_attributes(fd, &request->key);
 	if (r < 0)
 		return r;
-	request->key = pin.key;
-	request->magic = mapped_file_magic(proc, request->pid, pin.key.device, fd);
-	return 0;
+	request->magic = mapped_file_magic(proc, request->pid, request->key.device, fd);
+	if (finder_may_block(request->magic))
+		return 0;
+	/* The rest of the key takes a descriptor that can be asked. */
+	char link[32];
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	_cleanup_close_ int readable = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return readable < 0 ? 0 : content_ask_key(readable, &request->key);
 }
 
 static bool has_same_inode(const struct inode_key *a, const struct inode_key *b)
@@ -73,6 +79,12 @@ static int ask_finder(const struct finder *finder, const struct proc *proc,
 	return fd < 0 ? fd : content_ask_attributes(fd, ret);
 }
 
+int mapped_file_attributes(const struct proc *proc, const struct file_request *request,
+			   struct inode_key *ret)
+{
+	return ask_finder(&finder_map_files, proc, request, ret);
+}
+
 bool mapped_file_is_program(const struct proc *proc, const struct file_request *request)
 {
 	struct inode_key program, mapped;
@@ -80,6 +92,6 @@ bool mapped_file_is_program(const struct proc *proc, const struct file_request *
 		return false;
 	/* btrfs and overlayfs show other numbers in maps than in stat(2), and never the latter's. */
 	return has_same_inode(&program, &request->key) ||
-	       (ask_finder(&finder_map_files, proc, request, &mapped) == 0 &&
+	       (mapped_file_attributes(proc, request, &mapped) == 0 &&
 		has_same_inode(&program, &mapped));
 }

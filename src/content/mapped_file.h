@@ -15,6 +15,9 @@ int mapped_file_ask(const struct proc *proc, struct file_request *request);
 /* The magic of the file system that an open file (O_PATH will do) of a task lies on. Where asking might
  * block it is FUSE's. */
 uint64_t mapped_file_magic(const struct proc *proc, uint32_t pid, uint32_t device, int fd);
+/* Only what stat(2) tells of the key: cheap. */
+int mapped_file_attributes(const struct proc *proc, const struct file_request *request,
+			   struct inode_key *ret);
 /*
  * Whether a mapping is of the file that its process was started from, which nobody can write to while it
  * runs. The request's key has device and inode as maps shows them: enough if the two are the link's, too.

@@ -8,11 +8,11 @@
 #include "content/content.h"
 #include "content/mapped_file.h"
 #include "content/task_root.h"
+#include "content/writers.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <signal.h>
 #include <string.h>
 
 #define MAX_STATES 4096
@@ -79,6 +79,11 @@ const struct inode_key *still_files_key(const struct still_files *s, uint32_t st
 	return &s->states.items[state].key;
 }
 
+uint64_t still_files_magic(const struct still_files *s, uint32_t state)
+{
+	return s->states.items[state].magic;
+}
+
 /* ---- the clock ------------------------------------------------------------------------------- */
 
 static void see_clock(struct still_files *s, uint64_t now)
@@ -118,27 +123,14 @@ static bool would_show_change(const struct still_files *s, const struct inode_ke
 
 /* ---- one look -------------------------------------------------------------------------------- */
 
-/*
- * Whether nobody can write to the file: then, and only then, a lease to read is given. Files that have no
- * place in any directory tree (memfd) give it always, and prove nothing.
- */
-static bool nobody_writes(int candidate, const struct state *state)
+static bool nobody_writes(const struct state *state, int candidate)
 {
-	char link[32];
 	if (finder_may_block(state->magic))
 		return true; /* cannot be asked without waiting; their servers do as they like anyway */
-	if (!state->key.links && strncmp(state->path, "/memfd:", 7) == 0)
-		return false;
+	char link[32];
 	snprintf(link, sizeof link, "/proc/self/fd/%d", candidate);
 	_cleanup_close_ int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return false;
-	/* Who opens it for writing in this moment makes the kernel send a signal: one that does nothing. */
-	fcntl(fd, F_SETSIG, SIGURG);
-	if (fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
-		return false;
-	fcntl(fd, F_SETLEASE, F_UNLCK);
-	return true;
+	return fd >= 0 && writers_none(fd);
 }
 
 static bool is_same_inode(const void *context, uint32_t number, const void *key)
@@ -156,7 +148,7 @@ static uint64_t hash_inode(const struct inode_key *key)
 /* The look that an open file was found in this state, begun at a time. */
 static void see(struct still_files *s, struct state *state, int candidate, uint64_t begun)
 {
-	state->is_writable = !nobody_writes(candidate, state);
+	state->is_writable = !nobody_writes(state, candidate);
 	if (state->is_writable) {
 		state->since = 0;
 		state->is_first = false;

@@ -34,6 +34,8 @@ int still_files_look(struct still_files *s, const struct file_request *request, 
 /* The same for a state whose process may be gone, by the path under which we saw the file. */
 int still_files_look_again(struct still_files *s, uint32_t state);
 const struct inode_key *still_files_key(const struct still_files *s, uint32_t state);
+/* Of the file system it lies on. */
+uint64_t still_files_magic(const struct still_files *s, uint32_t state);
 /* Forgets everything: numbers begin anew. */
 void still_files_reset(struct still_files *s);
 

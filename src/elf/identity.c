@@ -192,20 +192,88 @@ int source_htlhash(const struct source *source, struct mw_file_id *ret)
 /* Of larger files this much is read. */
 #define CONTENT_MAX (UINT64_C(512) << 20)
 
-int elf_identify_content(const struct source *source, struct elf_identity *identity)
+static int hash_everything(const struct source *source, struct sha256 *sha)
 {
-	uint8_t part[65536], digest[SHA256_SIZE];
-	struct sha256 sha = sha256_init();
-	if (identity->id.kind != MW_FILE_ID_HTL)
-		return 0;
+	uint8_t part[65536];
 	for (uint64_t at = 0; at < MIN(source->size, CONTENT_MAX);) {
 		size_t n = (size_t)MIN(source->size - at, sizeof part);
 		int r = source_read(source, at, part, n);
 		if (r < 0)
 			return r;
-		sha256_add(&sha, part, n);
+		sha256_add(sha, part, n);
 		at += n;
 	}
+	return 0;
+}
+
+/* Of all executable segments together, and of all others, this much is read. */
+#define LOADED_MAX ((size_t)65536)
+#define PAGE	   ((size_t)4096)
+
+/* Where the header of a file tells of its sections, stripping changes it. */
+#define SECTIONS_BEGIN 0x20
+#define SECTIONS_END   0x40
+
+static int hash_page(const struct source *source, uint64_t offset, size_t n, struct sha256 *sha)
+{
+	uint8_t page[PAGE];
+	int r = source_read(source, offset, page, n);
+	if (r < 0)
+		return r;
+	for (uint64_t i = offset; i < SECTIONS_END && i - offset < n; i++) {
+		if (i >= SECTIONS_BEGIN)
+			page[i - offset] = 0;
+	}
+	sha256_add(sha, page, n);
+	return 0;
+}
+
+/* Head, tail, and pages at equal distances between. */
+static int hash_segment(const struct source *source, const struct elf_segment *s, size_t budget,
+			struct sha256 *sha)
+{
+	const uint64_t about[] = {s->vaddr, s->offset, s->file_size, s->mem_size, s->flags};
+	sha256_add(sha, about, sizeof about);
+	if (s->offset >= source->size)
+		return 0;
+	uint64_t size = MIN(s->file_size, source->size - s->offset);
+	uint64_t n = MIN((size + PAGE - 1) / PAGE, MAX(budget / PAGE, 2));
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t at = size <= n * PAGE ? i * PAGE
+			      : i == n - 1     ? size - PAGE
+					       : i * ((size - PAGE) / (n - 1));
+		int r = hash_page(source, s->offset + at, (size_t)MIN(size - at, PAGE), sha);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int hash_loaded(const struct source *source, const struct elf_identity *identity,
+		       struct sha256 *sha)
+{
+	uint32_t n_code = 0;
+	for (uint32_t i = 0; i < identity->n_segments; i++)
+		n_code += (identity->segments[i].flags & PF_X) != 0;
+	uint32_t n_other = identity->n_segments - n_code;
+	for (uint32_t i = 0; i < identity->n_segments; i++) {
+		const struct elf_segment *s = &identity->segments[i];
+		size_t budget = LOADED_MAX / MAX(s->flags & PF_X ? n_code : n_other, 1u);
+		int r = hash_segment(source, s, budget, sha);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int elf_identify_content(const struct source *source, struct elf_identity *identity)
+{
+	uint8_t digest[SHA256_SIZE];
+	struct sha256 sha = sha256_init();
+	int r = identity->id.kind == MW_FILE_ID_HTL ? hash_everything(source, &sha)
+						    : hash_loaded(source, identity, &sha);
+	if (r < 0)
+		return r;
 	sha256_finish(&sha, digest);
 	memcpy(identity->content, digest, ELF_CONTENT_SIZE);
 	return 0;
@@ -218,6 +286,18 @@ struct mw_file_id elf_store_id(const struct mw_file_id *id, const uint8_t conten
 		memcpy(store_id.bytes + id->size, content, ELF_CONTENT_SIZE);
 		store_id.size = (uint8_t)(id->size + ELF_CONTENT_SIZE);
 	}
+	return store_id;
+}
+
+struct mw_file_id elf_store_id_of_another(const struct mw_file_id *id,
+					  const uint8_t content[ELF_CONTENT_SIZE])
+{
+	struct mw_file_id store_id = {.kind = MW_FILE_ID_HTL, .size = SHA256_SIZE};
+	struct sha256 sha = sha256_init();
+	sha256_add(&sha, &id->kind, 1);
+	sha256_add(&sha, id->bytes, id->size);
+	sha256_add(&sha, content, ELF_CONTENT_SIZE);
+	sha256_finish(&sha, store_id.bytes);
 	return store_id;
 }
 
@@ -272,6 +352,35 @@ static void add_segments(struct elf_identity *identity, const struct elf *elf)
 	}
 }
 
+/* Sections that lie so close to each other are one segment. */
+#define SECTION_GAP 4096
+
+/*
+ * A relocatable object (a kernel module) is loaded by nobody as it is. Its code is where it is in the file:
+ * addresses in it are offsets.
+ */
+static void add_sections(struct elf_identity *identity, struct elf *elf)
+{
+	struct elf_program_header all = {.type = PT_LOAD, .flags = PF_R | PF_X};
+	vec_foreach(s, &elf->sections) {
+		if (!(s->flags & SHF_EXECINSTR) || s->type == SHT_NOBITS || !s->size ||
+		    !source_has(&elf->source, s->offset, s->size))
+			continue;
+		bool is_near = s->offset >= all.offset &&
+			       s->offset - all.offset <= all.file_size + SECTION_GAP;
+		if (all.file_size && !is_near) {
+			add_segment(identity, &all);
+			all.file_size = 0;
+		}
+		if (!all.file_size)
+			all.offset = all.vaddr = s->offset;
+		all.file_size = MAX(all.file_size, s->offset + s->size - all.offset);
+		all.mem_size = all.file_size;
+	}
+	if (all.file_size)
+		add_segment(identity, &all);
+}
+
 int elf_identify(struct elf *elf, struct elf_identity *ret, struct mw_error *e)
 {
 	bool is_little = elf->swap != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
@@ -288,6 +397,8 @@ int elf_identify(struct elf *elf, struct elf_identity *ret, struct mw_error *e)
 						   ? elf_find_section_of_type(elf, SHT_SYMTAB)
 						   : NULL;
 	ret->has_symtab = symtab && symtab->size;
+	if (elf->type == ET_REL && !ret->n_segments && elf->sections_state == 0)
+		add_sections(ret, elf);
 	elf_read_debug_link(elf, &ret->debug_link);
 	return find_id(elf, &ret->id, e);
 }

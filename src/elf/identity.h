@@ -22,7 +22,7 @@
 #define ELF_IDENTITY_SEGMENTS 64
 #define ELF_CONTENT_SIZE      16
 
-/* One PT_LOAD. */
+/* One PT_LOAD; in a relocatable object, executable sections, whose addresses are their offsets. */
 struct elf_segment {
 	uint64_t vaddr;
 	uint64_t offset;
@@ -49,8 +49,10 @@ struct elf_identity {
 	uint64_t file_size;
 	struct elf_segment segments[ELF_IDENTITY_SEGMENTS];
 	/*
-	 * HTLHASH leaves the middle of a file out, and two builds of one program may differ only there:
-	 * for such an id, the first bytes of the SHA-256 of everything. Zero for other ids.
+	 * What tells contents of one id apart, the first bytes of a SHA-256. HTLHASH leaves the middle of a
+	 * file out, and two builds of one program may differ only there: of everything. A build ID may
+	 * be forced on a file: of what is loaded, and of large segments of pages all over them. So copies
+	 * that were stripped or not are one content.
 	 */
 	uint8_t content[ELF_CONTENT_SIZE];
 	struct elf_debug_link debug_link; /* where the symbols of a stripped file are */
@@ -61,13 +63,19 @@ int elf_identify(struct elf *elf, struct elf_identity *ret, struct mw_error *e);
 /* The GNU build ID in a range of notes, or else the Go build ID. 1: found, 0: neither. */
 int source_build_id(const struct source *source, uint64_t offset, uint64_t size, uint64_t align,
 		    bool swap, struct mw_file_id *ret);
-/* Fills in the content of an identity whose id is an HTLHASH: reads all of the file. 0 or -errno. */
+/* Fills in the content of an identity: reads all of the file if its id is an HTLHASH. 0 or -errno. */
 int elf_identify_content(const struct source *source, struct elf_identity *identity);
 /*
  * The id under which the store keeps what belongs to exactly this content: the file id, and after an
  * HTLHASH the content.
  */
 struct mw_file_id elf_store_id(const struct mw_file_id *id, const uint8_t content[ELF_CONTENT_SIZE]);
+/*
+ * The id under which the store keeps what belongs to this content where another content has the store id
+ * that it would have.
+ */
+struct mw_file_id elf_store_id_of_another(const struct mw_file_id *id,
+					  const uint8_t content[ELF_CONTENT_SIZE]);
 /*
  * Whether a file is the separate debug file of the one identified: its build ID is the same, or, if one
  * of the two has none, its checksum is that of the debug link. Reads all of it for the latter.

@@ -125,6 +125,12 @@ int report_parse_sort(const char *text, struct report_options *options, struct m
 	}
 }
 
+bool report_wants_lines(const struct report_options *options)
+{
+	return memchr(options->keys, REPORT_SRCLINE, options->n_keys) ||
+	       memchr(options->keys, REPORT_SRCFILE, options->n_keys);
+}
+
 /* ---- labels of samples and frames ------------------------------------------------------------ */
 
 static bool shows_children(const struct report *r)

@@ -40,6 +40,9 @@ struct report_options {
 /* Reads "comm,dso,sym". -EINVAL names the key at fault and lists those that there are. */
 int report_parse_sort(const char *text, struct report_options *options, struct mw_error *e);
 
+/* Whether a sort key is about source lines. */
+bool report_wants_lines(const struct report_options *options);
+
 /* Writes the report. Returns 0, -ENOMEM, or what writing gave (-EPIPE, -ENOSPC, ...). */
 int report_write(const struct profile *p, const struct report_options *options, FILE *out);
 

@@ -593,3 +593,45 @@ int profile_save(const char *path, struct profile *p, struct mw_error *e)
 	int r = profile_writer_create(path, p, &w, e);
 	return w ? profile_writer_close(w, e) : r;
 }
+
+/* All that a reader filled in behind the tables' ends counts as new. */
+static int mark_all(struct profile *p)
+{
+	int r = 0;
+	p->changed_facts = true;
+	p->changed_names.n = p->changed_lines.n = 0;
+	for (size_t i = 0; i < p->frames.n && r == 0; i++) {
+		r = vec_push(&p->changed_names, (uint32_t)i);
+		if (r == 0 && p->frames.items[i].n_lines)
+			r = vec_push(&p->changed_lines, (uint32_t)i);
+	}
+	return r;
+}
+
+void profile_save_prepare(void)
+{
+	char random;
+	sqlite3_initialize();
+	sqlite3_randomness(sizeof random, &random);
+}
+
+int profile_save_open(int fd, const char *name, struct profile *p, struct mw_error *e)
+{
+	_cleanup_(cleanup_profile_writer_free) struct profile_writer *w = calloc(1, sizeof *w);
+	if (!w)
+		return error_errno(e, -ENOMEM, "%s", name);
+	w->p = p;
+	w->path = strdup(name);
+	w->zstd = ZSTD_createCCtx();
+	int r = w->path && w->zstd ? mark_all(p) : -ENOMEM;
+	if (r == 0)
+		r = page_file_new(fd, NULL, &w->file);
+	if (r < 0)
+		return error_errno(e, r, "%s", name);
+	r = make_database(w, e);
+	if (r == 0)
+		r = profile_writer_flush(w, e);
+	if (r == 0)
+		r = fill_tables(w, tables, ARRAY_SIZE(tables), e);
+	return r == -ENOMEM ? error_errno(e, r, "%s", name) : r;
+}

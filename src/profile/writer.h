@@ -48,6 +48,13 @@ DEFINE_CLEANUP(struct profile_writer *, profile_writer_free)
 /* Bytes written to the file so far, rewritten ones counted again. */
 uint64_t profile_writer_bytes(const struct profile_writer *w);
 
+/*
+ * The same of a profile that was read, to an open, empty file, from a sandbox: nothing is opened or
+ * synced. fd is closed, unless it fails before the first write. `name` is for messages.
+ */
+/* Before the sandbox: SQLite opens a device when it needs its first random number. */
+void profile_save_prepare(void);
+int profile_save_open(int fd, const char *name, struct profile *p, struct mw_error *e);
 /* A whole profile to a new file: create and close. The samples move into the file. */
 int profile_save(const char *path, struct profile *p, struct mw_error *e);
 

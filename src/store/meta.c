@@ -3,10 +3,11 @@
  * The file `meta`: one line per fact, in this order, each ended by a line feed, words parted by one
  * space:
  *
- *	mapwright-meta 1
+ *	mapwright-meta 2
  *	id gnu:93ac61ecf00d5b7e
  *	elf 3 62
  *	size 35664
+ *	content 5d41402abc4b2a76b9719d911017c592
  *	segment 0 0 17a8 17a8 4
  *	segment 2000 2000 2d11 2d11 5
  *	path /usr/bin/true
@@ -20,6 +21,8 @@
  *   id              the text form of the file id, the same as the directory's
  *   elf             ELF type and machine, decimal; 0 unknown
  *   size            bytes of the file, decimal; 0 unknown
+ *   content         digest by which contents of one id are told apart, 32 hexadecimal digits; absent
+ *                   if it is not known
  *   segment         virtual address, offset, size in the file, size in memory, flags; hexadecimal;
  *                   any number up to META_SEGMENTS_MAX
  *   path            newest first, at most META_PATHS_MAX; control characters and the backslash as
@@ -164,8 +167,18 @@ static int replace_segments(struct meta *meta, const struct meta *about)
 	return 0;
 }
 
+bool meta_is_of_another(const struct meta *meta, const struct meta *other)
+{
+	return meta->has_content && other->has_content &&
+	       memcmp(meta->content, other->content, sizeof meta->content) != 0;
+}
+
 int meta_merge(struct meta *meta, const struct meta *about)
 {
+	if (about->has_content) {
+		meta->has_content = true;
+		memcpy(meta->content, about->content, sizeof meta->content);
+	}
 	if (about->elf_type)
 		meta->elf_type = about->elf_type;
 	if (about->elf_machine)
@@ -197,6 +210,14 @@ static void format_path(struct buffer *b, const char *path)
 	buffer_u8(b, '\n');
 }
 
+static void format_content(const struct meta *meta, struct buffer *b)
+{
+	buffer_printf(b, "content ");
+	for (size_t i = 0; i < META_CONTENT_SIZE; i++)
+		buffer_printf(b, "%02x", meta->content[i]);
+	buffer_u8(b, '\n');
+}
+
 static void format_parts(const struct meta *meta, struct buffer *b)
 {
 	for (size_t i = 0; i < STORE_N_PARTS; i++) {
@@ -219,8 +240,10 @@ int meta_format(const struct meta *meta, struct buffer *ret)
 {
 	char id[MW_FILE_ID_TEXT_MAX + 2 * MW_FILE_ID_MAX];
 	mw_file_id_to_text(&meta->id, id, sizeof id);
-	buffer_printf(ret, "mapwright-meta 1\nid %s\nelf %u %u\nsize %" PRIu64 "\n", id,
+	buffer_printf(ret, "mapwright-meta 2\nid %s\nelf %u %u\nsize %" PRIu64 "\n", id,
 		      meta->elf_type, meta->elf_machine, meta->file_size);
+	if (meta->has_content)
+		format_content(meta, ret);
 	vec_foreach(s, &meta->segments)
 		buffer_printf(ret, "segment %" PRIx64 " %" PRIx64 " %" PRIx64 " %" PRIx64 " %x\n",
 			      s->vaddr, s->offset, s->file_size, s->mem_size, s->flags);
@@ -339,6 +362,21 @@ static int read_elf(struct line *line, struct meta *meta)
 static int read_size(struct line *line, struct meta *meta)
 {
 	return take_number(line, 10, UINT64_MAX, &meta->file_size) ? 0 : -EBADMSG;
+}
+
+static int read_content(struct line *line, struct meta *meta)
+{
+	struct word word;
+	if (meta->has_content || !take_word(line, &word) || word.n != 2 * META_CONTENT_SIZE)
+		return -EBADMSG;
+	for (size_t i = 0; i < META_CONTENT_SIZE; i++) {
+		uint64_t byte;
+		if (!word_to_number((struct word){word.text + 2 * i, 2}, 16, UINT8_MAX, &byte))
+			return -EBADMSG;
+		meta->content[i] = (uint8_t)byte;
+	}
+	meta->has_content = true;
+	return 0;
 }
 
 static int read_segment(struct line *line, struct meta *meta)
@@ -498,7 +536,7 @@ static int read_piece(struct line *line, struct meta *meta)
 static int read_version(struct line *line, struct meta *meta)
 {
 	uint64_t version;
-	return take_number(line, 10, UINT32_MAX, &version) && version == 1 ? 0 : -EBADMSG;
+	return take_number(line, 10, UINT32_MAX, &version) && version == 2 ? 0 : -EBADMSG;
 }
 
 static int read_end(struct line *line, struct meta *meta)
@@ -516,6 +554,7 @@ static const struct kind {
 	{"id", read_id, false},
 	{"elf", read_elf, false},
 	{"size", read_size, false},
+	{"content", read_content, true},
 	{"segment", read_segment, true},
 	{"path", read_path, true},
 	{"part", read_part, true},

@@ -15,6 +15,7 @@
 
 #define META_SEGMENTS_MAX 1024
 #define META_PATHS_MAX    8
+#define META_CONTENT_SIZE 16
 #define META_PATH_MAX     4096 /* bytes of one path, with its NUL */
 #define META_PIECES_MAX   65536
 #define META_SOURCE_MAX   32   /* bytes of a source's name, with its NUL */
@@ -65,6 +66,8 @@ struct meta {
 	uint16_t elf_type;    /* ET_*, 0 unknown */
 	uint16_t elf_machine; /* EM_*, 0 unknown */
 	uint64_t file_size;   /* bytes, 0 unknown */
+	bool has_content;     /* what follows is known */
+	uint8_t content[META_CONTENT_SIZE]; /* tells contents apart that have one id; elf/identity.h */
 	VEC(struct store_segment) segments; /* in the file's order */
 	VEC(char *) paths; /* owned; where the content was seen, newest first. Mere labels */
 	struct meta_part parts[STORE_N_PARTS];
@@ -99,8 +102,10 @@ int meta_add_piece(struct meta *meta, uint64_t address, uint64_t start);
 /* Sorts, drops doubles. */
 void meta_sort_pieces(struct meta *meta);
 
+/* Whether the two are of different contents, as far as both tell. */
+bool meta_is_of_another(const struct meta *meta, const struct meta *other);
 /*
- * Adds to `meta` what `about` knows: type, machine, size and segments if it has them (they
+ * Adds to `meta` what `about` knows: type, machine, size, content and segments if it has them (they
  * replace), its paths, its failures. Parts and pieces are the store's business and are not touched.
  */
 int meta_merge(struct meta *meta, const struct meta *about);

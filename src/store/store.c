@@ -612,6 +612,12 @@ static int replace_pieces(struct meta *meta, const struct meta *about)
 	return 0;
 }
 
+/* An entry is of one content: of another one with the same id nothing is taken. */
+static int merge(struct meta *meta, const struct meta *about)
+{
+	return meta_is_of_another(meta, about) ? -ESTALE : meta_merge(meta, about);
+}
+
 /* A part whose file is not what the meta says must not stand in the way of a new one. */
 static void forget_broken_part(struct change *change, enum store_part part)
 {
@@ -626,7 +632,7 @@ static int prepare_meta(struct change *change, enum store_part part,
 			const struct meta_part *described, const struct meta *about)
 {
 	struct meta *meta = &change->meta;
-	int r = about ? meta_merge(meta, about) : 0;
+	int r = about ? merge(meta, about) : 0;
 	if (r < 0)
 		return r;
 	forget_broken_part(change, part);
@@ -683,7 +689,7 @@ int store_update(struct store *store, const struct mw_file_id *id, const struct 
 		return store_update(store->elsewhere, id, about, e);
 	int r = change_begin(&change, store, id, e);
 	if (r == 0) {
-		r = meta_merge(&change.meta, about);
+		r = merge(&change.meta, about);
 		r = r < 0 ? error_errno(e, r, "%s: an entry", store->root.path)
 			  : change_apply(&change, NULL, 0, e);
 	}

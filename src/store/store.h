@@ -97,13 +97,14 @@ int store_begin(struct store *store, const struct mw_file_id *id, enum store_par
 		struct store_writer *ret, struct mw_error *e);
 /*
  * Makes the part visible, at once and whole: 1; or 0 if the entry has one of higher rank, or of
- * equal rank and no older builder (`about` is merged all the same, without pieces). Ends the writer
+ * equal rank and no older builder (`about` is merged all the same, without pieces); -ESTALE if the
+ * entry is of another content. Ends the writer
  * in every case. Evicts other entries if the store is over its limit.
  */
 int store_commit(struct store *store, struct store_writer *writer,
 		 const struct store_commit *commit, struct mw_error *e);
 void store_abort(struct store *store, struct store_writer *writer);
-/* Merges into the meta of an entry, and makes the entry if there is none. */
+/* Merges into the meta of an entry, and makes the entry if there is none. -ESTALE as above. */
 int store_update(struct store *store, const struct mw_file_id *id, const struct meta *about,
 		 struct mw_error *e);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "symbols/debug_file.h"
 
+#include "symbols/extract.h"
+
 bool debug_file_belongs(struct elf *debug, const struct elf_identity *identity)
 {
 	struct elf_identity other;
@@ -35,4 +37,23 @@ int debug_file_symbols(struct symbol_list *list, struct elf *elf, const int *deb
 			return 0;
 	}
 	return symbol_list_collect(list, elf, e);
+}
+
+int extract_alt_link(int elf_fd, const int *debug_fds, size_t n_debug_fds, struct elf_alt_link *ret)
+{
+	struct elf elf, debug;
+	struct elf_identity identity;
+	*ret = (struct elf_alt_link){};
+	if (elf_open(&elf, elf_fd, NULL) < 0)
+		return 0;
+	int found = elf_identify(&elf, &identity, NULL) == 0 ? elf_read_alt_link(&elf, ret) : 0;
+	for (size_t i = 0; i < n_debug_fds && found == 0; i++) {
+		if (elf_open(&debug, debug_fds[i], NULL) < 0)
+			continue;
+		if (debug_file_belongs(&debug, &identity))
+			found = elf_read_alt_link(&debug, ret);
+		elf_deinit(&debug);
+	}
+	elf_deinit(&elf);
+	return found;
 }

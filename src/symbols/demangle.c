@@ -2,10 +2,13 @@
 /*
  * Demangling with libiberty, of names from files that anybody wrote.
  *
- * Its depth is limited there. Its output is not: a name of 200 bytes can stand for one of many
+ * For C++ and Rust its depth is limited there. Its output is not: a name of 200 bytes can stand for one of many
  * gigabytes, by naming what it has built so far twice, again and again. So the text is taken
- * piece by piece, and the call is left as soon as there is more of it than any real name has.
+ * piece by piece, and the call is left as soon as there is more of it than any real name has. For D
+ * see demangle_d.h.
  */
+#include "symbols/demangle_d.h"
+
 #include "base/cleanup.h"
 
 #include <mapwright/mapwright.h>
@@ -66,12 +69,27 @@ static bool demangle(const char *name, struct output *out)
 	       out->n;
 }
 
+static bool demangle_d(const char *name, size_t length, struct output *out)
+{
+	if (length > MANGLED_MAX || !demangle_d_is_cheap(name, length))
+		return false;
+	_cleanup_free_ char *text = dlang_demangle(name, 0);
+	if (!text || !text[0])
+		return false;
+	out->n = strlen(text);
+	if (out->size)
+		memcpy(out->buf, text, MIN(out->n, out->size - 1));
+	return true;
+}
+
 int mw_demangle(const char *name, char *buf, size_t size)
 {
 	struct output out = {.buf = buf, .size = size};
 	size_t length = strnlen(name, MANGLED_MAX + 1);
 	bool ok = (is_rust_v0(name) || is_itanium(name)) && length <= MANGLED_MAX &&
 		  demangle(name, &out);
+	if (!ok && demangle_is_d(name))
+		ok = demangle_d(name, length, &out);
 	if (!ok) {
 		out.n = strlen(name);
 		if (size)

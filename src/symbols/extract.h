@@ -10,8 +10,13 @@
 #ifndef SYMBOLS_EXTRACT_H
 #define SYMBOLS_EXTRACT_H
 
+#include "elf/alt_link.h"
 #include "elf/identity.h"
 #include "symbols/symbol_list.h"
+
+/* Versions of the code that makes names and lines; a higher one makes them anew. */
+#define EXTRACT_NAMES_BUILDER 2
+#define EXTRACT_LINES_BUILDER 1
 
 /* The largest GSYM that is written, and the most records behind it that the parent takes. */
 #define EXTRACT_GSYM_MAX   (UINT64_C(512) << 20)
@@ -77,6 +82,12 @@ const char *lines_source_name(uint32_t source);
  */
 int extract_lines(int elf_fd, const int *debug_fds, size_t n_debug_fds, int alt_fd, int out_fd,
 		  struct extract_result *ret, struct mw_error *e);
+
+/*
+ * The link to what several debug files share, of the file whose lines extract_lines() would read. 1, or 0
+ * if there is none.
+ */
+int extract_alt_link(int elf_fd, const int *debug_fds, size_t n_debug_fds, struct elf_alt_link *ret);
 
 /*
  * For the parent: reads the splits behind a GSYM, trusting neither the counts nor the bytes, and

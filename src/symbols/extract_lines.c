@@ -21,7 +21,6 @@ struct job {
 	struct elf *with_lines; /* elf or debug */
 	struct elf_identity identity;
 	struct dwarf_file file, supplement;
-	bool has_supplement;
 	struct code_map code;
 	struct symbol_list list;
 	function_list symbols;
@@ -72,15 +71,12 @@ static int open_debug_information(struct job *job, const int *debug_fds, size_t 
 static int open_supplement(struct job *job, int fd)
 {
 	struct elf_alt_link link;
-	struct elf_identity identity;
 	if (fd < 0 || !elf_read_alt_link(job->with_lines, &link) ||
-	    elf_open(&job->other, fd, NULL) < 0)
-		return 0;
-	if (elf_identify(&job->other, &identity, NULL) < 0 ||
-	    !mw_file_id_equal(&identity.id, &link.id))
+	    elf_open(&job->other, fd, NULL) < 0 || !elf_is_linked(&job->other, &link))
 		return 0;
 	int r = dwarf_file_open(&job->supplement, &job->other, NULL);
-	job->has_supplement = r == 0;
+	if (r == 0)
+		job->file.supplement = &job->supplement;
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -181,7 +177,6 @@ int extract_lines(int elf_fd, const int *debug_fds, size_t n_debug_fds, int alt_
 	if (r == 0) {
 		struct lines_input input = {
 			.file = &job.file,
-			.other = job.has_supplement ? &job.supplement : NULL,
 			.symbols = job.symbols.items,
 			.n_symbols = job.symbols.n,
 			.code = {is_code, &job.code, bias_of(&job)},
@@ -189,6 +184,12 @@ int extract_lines(int elf_fd, const int *debug_fds, size_t n_debug_fds, int alt_
 			.limit = EXTRACT_LINES_MAX,
 		};
 		r = lines_build(&input, out_fd, &job.out, e);
+	}
+	/* A section that could not be read is why there is nothing, or why units make no sense. */
+	if ((r == -ENODATA || r == -EBADMSG) && job.file.damage.code) {
+		r = job.file.damage.code;
+		if (e)
+			*e = job.file.damage;
 	}
 	if (r == 0)
 		r = write_splits(&job, out_fd, e);

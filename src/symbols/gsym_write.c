@@ -29,6 +29,7 @@ uint64_t gsym_splits_find(const struct gsym_splits *splits, uint64_t address)
 }
 
 #define INFO_SIZE  16 /* size, name, and the end of the list of optional data */
+#define KNOWN_NAMES 4096
 #define FILES_SIZE 12 /* one entry, number 0, which stands for no file */
 
 /* What is being written, and where each part of it lies. */
@@ -44,38 +45,35 @@ struct writer {
 	uint64_t strings;
 	uint64_t strings_size;
 	uint64_t infos;
-	uint32_t *names;         /* of each function, its place in the strings */
-	struct hash_index known; /* entries: numbers of functions whose name is there */
+	uint32_t *names; /* of each function, its place in the strings */
+	/* Functions whose name is there, by a hash of its pointer: the last one of each. */
+	uint32_t known[KNOWN_NAMES];
 };
 
 static void writer_deinit(struct writer *w)
 {
 	free(w->names);
-	hash_index_deinit(&w->known);
 }
 
-static bool has_same_name(const void *context, uint32_t entry, const void *key)
-{
-	const struct writer *w = context;
-	return w->functions[entry].name == key;
-}
-
-/* Symbols that share a name share its bytes in the file they come from: pointers tell enough. */
+/*
+ * Symbols that share a name share its bytes in the file they come from: pointers tell enough. Nearly all names
+ * are unlike, so a table that forgets is worth more than one that does not.
+ */
 static int add_name(struct writer *w, uint32_t i)
 {
 	const char *name = w->functions[i].name;
-	uint64_t hash = hash_u64((uintptr_t)name);
-	uint32_t same = hash_index_find(&w->known, hash, has_same_name, w, name);
-	if (same != HASH_INDEX_NONE) {
-		w->names[i] = w->names[same];
+	uint32_t *known = &w->known[hash_u64((uintptr_t)name) % KNOWN_NAMES];
+	if (*known < i && w->functions[*known].name == name) {
+		w->names[i] = w->names[*known];
 		return 0;
 	}
+	*known = i;
 	size_t size = strlen(name) + 1;
 	if (w->out->n > w->limit || size > w->limit - w->out->n)
 		return -EFBIG;
 	w->names[i] = (uint32_t)(w->out->n - w->strings);
 	buffer_bytes(w->out, name, size);
-	return w->out->failed ? -ENOMEM : hash_index_add(&w->known, hash, i);
+	return w->out->failed ? -ENOMEM : 0;
 }
 
 static int add_names(struct writer *w)

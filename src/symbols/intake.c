@@ -19,6 +19,8 @@ struct job {
 	int out;
 	int debug_fds[DEBUG_FILES_MAX];
 	size_t n_debug;
+	int alt; /* what debug files share; -1: none */
+	struct elf_alt_link alt_link;
 	struct elf_identity identity;
 	struct extract_result extracted;
 };
@@ -36,11 +38,17 @@ static int make_names(void *context, struct mw_error *e)
 	return extract_names(job->fd, job->debug_fds, n_debug, job->out, &job->extracted, e);
 }
 
+static int find_alt_link(void *context, struct mw_error *e)
+{
+	struct job *job = context;
+	return extract_alt_link(job->fd, job->debug_fds, job->n_debug, &job->alt_link);
+}
+
 static int make_lines(void *context, struct mw_error *e)
 {
 	struct job *job = context;
-	return extract_lines(job->fd, job->debug_fds, job->n_debug, -1, job->out, &job->extracted,
-			     e);
+	return extract_lines(job->fd, job->debug_fds, job->n_debug, job->alt, job->out,
+			     &job->extracted, e);
 }
 
 /* What is particular to a part. */
@@ -52,9 +60,9 @@ static const struct part_kind {
 	uint64_t memory_limit;
 	uint64_t size_limit;
 	unsigned deadline_ms;
-} names_kind = {STORE_NAMES, INTAKE_NAMES_BUILDER, make_names, symbol_source_name,
+} names_kind = {STORE_NAMES, EXTRACT_NAMES_BUILDER, make_names, symbol_source_name,
 		UINT64_C(2) << 30, EXTRACT_GSYM_MAX * 2, 60000},
-  lines_kind = {STORE_LINES, INTAKE_LINES_BUILDER, make_lines, lines_source_name,
+  lines_kind = {STORE_LINES, EXTRACT_LINES_BUILDER, make_lines, lines_source_name,
 		UINT64_C(8) << 30, EXTRACT_LINES_MAX * 2, 600000};
 
 static struct job *job_new(int fd)
@@ -64,7 +72,7 @@ static struct job *job_new(int fd)
 	if (job == MAP_FAILED)
 		return NULL;
 	job->fd = fd;
-	job->out = -1;
+	job->out = job->alt = -1;
 	return job;
 }
 
@@ -105,6 +113,17 @@ static bool is_debug_file(const struct elf_identity *identity)
 	return false;
 }
 
+struct mw_file_id intake_store_id(struct store *store, const struct elf_identity *identity)
+{
+	struct mw_file_id id = elf_store_id(&identity->id, identity->content);
+	struct meta meta = {};
+	if (!is_debug_file(identity) && store_lookup(store, &id, &meta, NULL) == 1 &&
+	    meta.has_content && memcmp(meta.content, identity->content, sizeof meta.content) != 0)
+		id = elf_store_id_of_another(&identity->id, identity->content);
+	meta_deinit(&meta);
+	return id;
+}
+
 int intake_describe(const struct elf_identity *identity, const char *path, struct meta *ret)
 {
 	ret->id = elf_store_id(&identity->id, identity->content);
@@ -113,6 +132,8 @@ int intake_describe(const struct elf_identity *identity, const char *path, struc
 	ret->elf_type = identity->type;
 	ret->elf_machine = identity->machine;
 	ret->file_size = identity->file_size;
+	ret->has_content = true;
+	memcpy(ret->content, identity->content, sizeof ret->content);
 	for (uint32_t i = 0; i < identity->n_segments; i++) {
 		const struct elf_segment *s = &identity->segments[i];
 		struct store_segment segment = {s->vaddr, s->offset, s->file_size, s->mem_size,
@@ -185,12 +206,18 @@ static int build(const struct intake *intake, const struct part_kind *kind, stru
 	if (r < 0)
 		return r;
 	job->out = writer.fd;
-	int fds[2 + DEBUG_FILES_MAX] = {job->fd, job->out};
+	int fds[3 + DEBUG_FILES_MAX] = {job->fd, job->out};
 	memcpy(fds + 2, job->debug_fds, sizeof job->debug_fds);
-	struct run_isolated_options options = {.fds = fds, .n_fds = 2 + job->n_debug,
+	if (job->alt >= 0)
+		fds[2 + job->n_debug] = job->alt;
+	struct run_isolated_options options = {.fds = fds,
+					       .n_fds = 2 + job->n_debug + (job->alt >= 0),
 					       .memory_limit = kind->memory_limit,
 					       .file_size_limit = kind->size_limit,
-					       .deadline_ms = kind->deadline_ms};
+					       .deadline_ms = intake->deadline_ms
+								      ? MIN(intake->deadline_ms,
+									    kind->deadline_ms)
+								      : kind->deadline_ms};
 	enum run_outcome outcome;
 	r = run_isolated(kind->make, job, &options, &outcome, e);
 	if (r < 0) {
@@ -223,7 +250,11 @@ static bool is_known(const struct intake *intake, const struct part_kind *kind,
 	const struct meta_failure *failure = &meta.failures[kind->part];
 	uint32_t best = kind->part == STORE_LINES ? LINES_SOURCE_DWARF : SYMBOL_SOURCE_SYMTAB;
 	bool is_best = part->rank >= best;
-	bool has_part = part->present && part->builder >= kind->builder;
+	/* A part that was damaged meanwhile is none. */
+	_cleanup_close_ int fd = part->present
+					 ? store_open_part(intake->store, id, kind->part, NULL, NULL)
+					 : -ENOENT;
+	bool has_part = fd >= 0 && part->builder >= kind->builder;
 	bool is_hopeless = failure->reason != MW_REASON_NONE && failure->builder >= kind->builder;
 	/* A file that was tried before may have debug files by now. */
 	bool known = has_part ? is_best || (same_size && !job->n_debug)
@@ -247,6 +278,25 @@ static void note_description(const struct intake *intake, const struct intake_re
 	meta_deinit(&about);
 }
 
+/* A child says what the link is, and is not believed: the file is proved by its build ID later. */
+static void open_alt(const struct intake *intake, const struct debug_file_request *search,
+		     struct job *job)
+{
+	int fds[1 + DEBUG_FILES_MAX] = {job->fd};
+	memcpy(fds + 1, job->debug_fds, sizeof job->debug_fds);
+	struct run_isolated_options options = {.fds = fds, .n_fds = 1 + job->n_debug,
+					       .memory_limit = UINT64_C(256) << 20,
+					       .file_size_limit = 1, .cpu_seconds = 10,
+					       .deadline_ms = 10000};
+	if (run_isolated(find_alt_link, job, &options, NULL, NULL) != 1)
+		return;
+	struct elf_alt_link link = job->alt_link;
+	link.path[sizeof link.path - 1] = '\0';
+	if (link.id.size <= MW_FILE_ID_MAX)
+		job->alt = debug_files_open_alt(intake->proc, intake->log, search, &link,
+						job->debug_fds, job->n_debug);
+}
+
 static int take_part(const struct intake *intake, const struct part_kind *kind,
 		     const struct intake_request *request, struct job *job,
 		     struct intake_result *result, struct intake_part *ret)
@@ -255,6 +305,7 @@ static int take_part(const struct intake *intake, const struct part_kind *kind,
 		return 0;
 	struct meta about = {};
 	int r = intake_describe(&result->identity, request->path, &about);
+	about.id = result->store_id;
 	if (r == 0)
 		r = build(intake, kind, job, &about, ret);
 	meta_deinit(&about);
@@ -266,7 +317,7 @@ static int take_part(const struct intake *intake, const struct part_kind *kind,
 int intake_identified(const struct intake *intake, const struct intake_request *request,
 		      struct intake_result *ret, struct mw_error *e)
 {
-	ret->store_id = elf_store_id(&ret->identity.id, ret->identity.content);
+	ret->store_id = intake_store_id(intake->store, &ret->identity);
 	_cleanup_(job_free) struct job *job = job_new(request->fd);
 	if (!job)
 		return error_set(e, -ENOMEM, "out of memory");
@@ -282,7 +333,12 @@ int intake_identified(const struct intake *intake, const struct intake_request *
 	memcpy(debug_fds, job->debug_fds, sizeof debug_fds);
 	take_part(intake, &names_kind, request, job, ret, &ret->names);
 	if (request->lines)
+		open_alt(intake, &search, job);
+	int alt = job->alt;
+	if (request->lines)
 		take_part(intake, &lines_kind, request, job, ret, &ret->lines);
+	if (alt >= 0)
+		close(alt);
 	for (int i = 0; i < n_debug; i++)
 		close(debug_fds[i]);
 	note_description(intake, request, ret);

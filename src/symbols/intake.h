@@ -13,14 +13,11 @@
 #include "store/store.h"
 #include "symbols/extract.h"
 
-/* Versions of the code that makes the parts; a higher one makes them anew. */
-#define INTAKE_NAMES_BUILDER 2
-#define INTAKE_LINES_BUILDER 1
-
 struct intake {
 	struct store *store; /* borrowed, as all of these */
 	const struct proc *proc;
 	const struct log *log; /* what was tried, and why it was not used */
+	unsigned deadline_ms;  /* for making each part; 0: what is usual */
 };
 
 struct intake_request {
@@ -54,6 +51,9 @@ int intake_file(const struct intake *intake, const struct intake_request *reques
 int intake_identified(const struct intake *intake, const struct intake_request *request,
 		      struct intake_result *ret, struct mw_error *e);
 
+/* The id under which the store has, or is to have, what belongs to a file. It is not that of its file id if the
+ * store has another content under that. */
+struct mw_file_id intake_store_id(struct store *store, const struct elf_identity *identity);
 /* What the store should know of a file. Fills a zeroed meta; 0 or -errno. */
 int intake_describe(const struct elf_identity *identity, const char *path, struct meta *ret);
 

@@ -12,6 +12,7 @@
 #define CODE_MAX	((uint64_t)16 << 20)
 #define ENTRIES_MAX	((size_t)1 << 20)
 #define NAME_MAX_SIZE	4096
+#define RESOLVERS_MAX	1024 /* each is looked for among all symbols; a static libc has a hundred */
 
 #define STRIDE	      16 /* of x86, where the section does not say it */
 #define HEADER_NAME   "<PLT header>"
@@ -38,10 +39,10 @@ struct plt {
 	VEC(uint32_t) in_order;	 /* slots of DT_JMPREL, as an entry may push their number */
 	VEC(struct entry) entries;
 	struct buffer names;
-	uint8_t *symbols; /* the dynamic ones; owned, as are their strings */
-	uint8_t *strings;
-	uint64_t symbols_size;
+	uint64_t symbols; /* addresses of the dynamic ones, */
+	uint64_t strings; /* and of their names; 0: there are none */
 	uint64_t strings_size;
+	unsigned n_resolvers;
 	uint64_t base; /* DT_PLTGOT: what i386 code counts from */
 };
 
@@ -51,8 +52,6 @@ static void plt_deinit(struct plt *plt)
 	vec_deinit(&plt->in_order);
 	vec_deinit(&plt->entries);
 	buffer_deinit(&plt->names);
-	free(plt->symbols);
-	free(plt->strings);
 }
 
 /* ---- relocations ----------------------------------------------------------------------------- */
@@ -198,20 +197,17 @@ static int read_dynamic(struct plt *plt, const struct machine *m)
 		return 0;
 	plt->base = v[TAG_PLTGOT];
 	int r = take_relocations(plt, m, v[TAG_JMPREL], v[TAG_PLTRELSZ], v[TAG_PLTREL] != DT_REL, true);
-	if (r == 0)
+	/* The others can be many. Entries that use them have a section of their own, where there are sections. */
+	bool has_others = elf_load_sections(plt->elf, NULL) < 0 || elf_find_section(plt->elf, ".plt.got") ||
+			  !plt->slots.n;
+	if (r == 0 && has_others)
 		r = take_relocations(plt, m, v[TAG_RELA], v[TAG_RELASZ], true, false);
-	if (r == 0)
+	if (r == 0 && has_others)
 		r = take_relocations(plt, m, v[TAG_REL], v[TAG_RELSZ], false, false);
-	if (r < 0 || !plt->slots.n)
-		return r;
-	uint32_t last = 0;
-	vec_foreach(slot, &plt->slots)
-		last = slot->symbol == NO_SYMBOL ? last : MAX(last, slot->symbol);
-	uint64_t size = ((uint64_t)last + 1) * (plt->elf->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym));
-	plt->symbols = read_at(plt->elf, v[TAG_SYMTAB], MIN(size, SYMBOL_TABLE_MAX), &plt->symbols_size);
-	plt->strings = read_at(plt->elf, v[TAG_STRTAB], MIN(v[TAG_STRSZ], SYMBOL_TABLE_MAX),
-			       &plt->strings_size);
-	return 1;
+	plt->symbols = v[TAG_SYMTAB];
+	plt->strings = v[TAG_STRTAB];
+	plt->strings_size = v[TAG_STRSZ];
+	return r < 0 || !plt->slots.n ? r : 1;
 }
 
 /* A static program has its resolvers' relocations in a section. */
@@ -234,20 +230,38 @@ static int read_static(struct plt *plt, const struct machine *m)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static const char *dynamic_name(const struct plt *plt, uint32_t symbol)
+/*
+ * Reads the name of a dynamic symbol. Few of a program's symbols are called through the table, so the
+ * tables are not read as a whole. False if there is none.
+ */
+static bool read_dynamic_name(const struct plt *plt, uint32_t symbol, char name[NAME_MAX_SIZE])
 {
-	size_t each = plt->elf->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	uint64_t at = (uint64_t)symbol * each;
-	if (!symbol || at + each > plt->symbols_size)
-		return NULL;
-	uint32_t name = elf_u32(plt->elf, plt->symbols + at);
-	return name < plt->strings_size ? (const char *)plt->strings + name : NULL;
+	const struct elf *elf = plt->elf;
+	uint8_t bytes[4];
+	uint64_t offset, each = elf->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	if (!symbol || !elf_address_to_offset(elf, plt->symbols + symbol * each, &offset) ||
+	    source_read(&elf->source, offset, bytes, sizeof bytes) < 0)
+		return false;
+	uint32_t at = elf_u32(elf, bytes);
+	if (at >= plt->strings_size || !elf_address_to_offset(elf, plt->strings + at, &offset))
+		return false;
+	size_t n = (size_t)MIN(plt->strings_size - at, NAME_MAX_SIZE - 1);
+	for (size_t size = MIN(n, 64);; size = MIN(size * 8, n)) { /* few names are long */
+		if (!source_has(&elf->source, offset, size) ||
+		    source_read(&elf->source, offset, name, size) < 0)
+			return false;
+		name[size] = '\0';
+		if (strlen(name) < size || size == n)
+			return name[0] != '\0';
+	}
 }
 
 /* The IFUNC symbol that a resolver is the code of. */
-static const char *resolver_name(const struct plt *plt, uint64_t resolver)
+static const char *resolver_name(struct plt *plt, uint64_t resolver)
 {
 	const struct symbol *best = NULL;
+	if (plt->n_resolvers++ >= RESOLVERS_MAX)
+		return NULL;
 	vec_foreach(s, &plt->list->symbols) {
 		if (s->start == resolver && symbol_rank_is_resolver(s->rank) &&
 		    (!best || s->rank < best->rank ||
@@ -259,8 +273,8 @@ static const char *resolver_name(const struct plt *plt, uint64_t resolver)
 
 static int add_named(struct plt *plt, uint64_t start, uint64_t end, const char *name, const char *suffix)
 {
-	size_t n = strnlen(name, NAME_MAX_SIZE);
-	if (!n || n == NAME_MAX_SIZE || plt->entries.n >= ENTRIES_MAX)
+	size_t n = strlen(name);
+	if (n >= NAME_MAX_SIZE || plt->entries.n >= ENTRIES_MAX)
 		return 0;
 	struct entry entry = {start, end, (uint32_t)plt->names.n};
 	buffer_bytes(&plt->names, name, n);
@@ -270,8 +284,9 @@ static int add_named(struct plt *plt, uint64_t start, uint64_t end, const char *
 
 static int add_entry(struct plt *plt, uint64_t start, uint64_t end, const struct slot *slot)
 {
+	char buf[NAME_MAX_SIZE];
 	const char *name = slot->resolver ? resolver_name(plt, slot->resolver)
-					  : dynamic_name(plt, slot->symbol);
+			   : read_dynamic_name(plt, slot->symbol, buf) ? buf : NULL;
 	return name ? add_named(plt, start, end, name, "@plt") : 0;
 }
 
@@ -462,16 +477,14 @@ static uint64_t lowest_target(struct plt *plt)
 	return lowest;
 }
 
-/* How much from an address on is nothing but entries: two tables in a row at most, with a gap of one. */
+/* How much from an address on is nothing but entries: of tables in a row, with one entry between at most. */
 static uint64_t length_of_run(const struct plt *plt, const struct code *c)
 {
-	uint64_t end = 0;
-	for (uint64_t at = 0; at < c->size && at - end <= c->stride; at += c->stride) {
-		bool is_entry = plt->elf->machine == EM_AARCH64
-					? decode_arm(plt, c, at) || (at + 4 < c->size && decode_arm(plt, c, at + 4))
-					: decode_x86(plt, c, at) != NULL;
-		if (is_entry)
-			end = at + c->stride;
+	bool is_arm = plt->elf->machine == EM_AARCH64;
+	uint64_t end = 0, step = is_arm ? 4 : c->stride;
+	for (uint64_t at = 0; at < c->size && (at <= end || at - end <= STRIDE); at += step) {
+		if (is_arm ? decode_arm(plt, c, at) != NULL : decode_x86(plt, c, at) != NULL)
+			end = MIN(at + (is_arm ? end_of_arm(c, at) - at : c->stride), c->size);
 	}
 	return end;
 }
@@ -498,11 +511,6 @@ static int read_by_slots(struct plt *plt)
 	struct code code = {data, size, first, STRIDE};
 	if (!data)
 		return 0;
-	if (!is_arm || !(is_bti(u32_at(data)) && size >= 8)) {
-		code.size = length_of_run(plt, &code);
-		return read_code(plt, &code, false);
-	}
-	code.stride = 24;
 	code.size = length_of_run(plt, &code);
 	return read_code(plt, &code, false);
 }
@@ -532,8 +540,9 @@ static size_t first_behind(const struct plt *plt, uint64_t address)
 /* Counts at each entry how many symbols with a size begin to cover it, less those that cease to. */
 static void mark_covered(const struct plt *plt, int64_t *changes)
 {
+	uint64_t start = plt->entries.items[0].start, end = plt->entries.items[plt->entries.n - 1].end;
 	vec_foreach(s, &plt->list->symbols) {
-		if (!s->has_size || s->start >= s->end)
+		if (!s->has_size || s->start >= s->end || s->start >= end || s->end <= start)
 			continue;
 		changes[first_behind(plt, s->start)]++;
 		size_t last = first_behind(plt, s->end - 1);

@@ -66,7 +66,8 @@ static void log_part(const struct subject *s, const char *what, const struct int
 static int take_in(struct subject *s, struct subject_file *file, int fd, struct intake_result *result,
 		   struct mw_error *e)
 {
-	const struct intake intake = {.store = s->store, .proc = s->proc, .log = s->log};
+	const struct intake intake = {.store = s->store, .proc = s->proc, .log = s->log,
+				      .deadline_ms = s->deadline_ms};
 	const struct intake_request request = {.fd = fd, .path = file->path, .pid = s->pid,
 					       .tid = s->pid, .lines = s->lines};
 	int r = intake_identified(&intake, &request, result, e);
@@ -159,6 +160,8 @@ static void build_id_path(const struct mw_file_id *id, const char *suffix, char 
 static void find_build_id(struct subject *s, struct subject_file *file, const struct meta *known)
 {
 	char path[PATH_MAX];
+	if (s->hint && s->hint[0] == '/' && try_path(s, file, s->hint))
+		return;
 	for (size_t i = 0; i < known->paths.n; i++) {
 		if (known->paths.items[i][0] == '/' && try_path(s, file, known->paths.items[i]))
 			return;

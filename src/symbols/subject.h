@@ -38,6 +38,8 @@ struct subject_file {
 struct subject {
 	enum subject_kind kind;
 	bool lines; /* wanted, as well as names */
+	const char *hint; /* with a build ID: a path where the file was; may be NULL */
+	unsigned deadline_ms; /* for making each part; 0: what is usual */
 	bool keep_open; /* files stay open, for who wants to look into them */
 	struct store *store; /* borrowed, as these: */
 	struct mw_resolver *resolver;

@@ -90,7 +90,9 @@ static int add_sections(struct code_ranges *code, const struct elf *elf)
 	int r = 0;
 	vec_foreach(s, &elf->sections) {
 		bool is_code = s->flags & SHF_ALLOC && s->flags & SHF_EXECINSTR;
-		struct range range = range_of(s->address, is_code ? s->size : 0);
+		/* In a relocatable object nothing has an address yet; what stands for it is the offset. */
+		uint64_t start = elf->type == ET_REL ? s->offset : s->address;
+		struct range range = range_of(start, is_code ? s->size : 0);
 		r = vec_push(&code->sections, range);
 		if (r == 0 && range.start < range.end)
 			r = add_to_search(code, range);
@@ -227,7 +229,13 @@ static int add_symbol(struct symbol_list *list, const struct elf *elf,
 	if (!symbol_name_counts(name, raw->type))
 		return 0;
 	uint64_t start = code_address(elf, code, raw);
+	if (elf->type == ET_REL && raw->section < elf->sections.n)
+		start += elf->sections.items[raw->section].offset;
 	const struct range *range = code_of(code, raw->section, start);
+	struct range own = range_of(start, raw->size);
+	/* Some tools write debug files that no longer say where code is; functions with a size still do. */
+	if (!code->search.n && raw->type != STT_NOTYPE && raw->size)
+		range = &own;
 	if (!range)
 		return 0;
 	uint64_t end = range->end;
@@ -495,8 +503,6 @@ static int64_t collect(struct symbol_list *list, struct elf *elf, const struct c
 
 int symbol_list_collect(struct symbol_list *list, struct elf *elf, struct mw_error *e)
 {
-	if (elf->type == ET_REL)
-		return error_set(e, -ENODATA, "a relocatable object file has no addresses yet");
 	struct code_ranges code;
 	int64_t n = code_ranges_init(&code, elf);
 	if (n == 0)

@@ -74,6 +74,14 @@ void symbolizer_forget_failures(struct symbolizer *s)
 	}
 }
 
+void symbolizer_forget(struct symbolizer *s, const struct mw_file_id *id)
+{
+	for (size_t i = 0; i < N_TABLES; i++) {
+		if (s->slots[i].used && mw_file_id_equal(&s->slots[i].table.id, id))
+			slot_deinit(&s->slots[i]);
+	}
+}
+
 static struct symbol nameless(enum mw_reason reason)
 {
 	return (struct symbol){.reason = reason};

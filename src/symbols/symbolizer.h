@@ -32,6 +32,9 @@ void symbolizer_free(struct symbolizer *s);
  */
 void symbolizer_forget_failures(struct symbolizer *s);
 
+/* The store may have better names of this content by now. */
+void symbolizer_forget(struct symbolizer *s, const struct mw_file_id *id);
+
 /* The function at an offset of a file. Never fails: what cannot be told has its reason. */
 struct symbol symbolizer_find(struct symbolizer *s, const struct mw_file_id *id, uint64_t offset);
 struct symbol symbolizer_find_kernel(struct symbolizer *s, uint64_t address);

@@ -425,7 +425,7 @@ static void define_cfa(struct run *run, uint64_t number, int64_t offset)
 {
 	run->state->cfa_is_expression = false;
 	run->state->cfa_register = number;
-	run->state->cfa.number = offset;
+	run->state->cfa_offset = offset;
 }
 
 /* Those that change the CFA. 0, or -ENOENT if it is another one. */
@@ -443,18 +443,18 @@ static int run_cfa(struct run *run, uint8_t opcode)
 		number = cursor_uleb(c);
 		define_cfa(run, number, factored(run, (uint64_t)cursor_sleb(c)));
 		return 0;
-	case DW_CFA_def_cfa_register:
-		state->cfa_register = cursor_uleb(c);
-		return state->cfa_is_expression ? -EBADMSG : 0;
+	case DW_CFA_def_cfa_register: /* also the end of an expression, as libgcc takes it */
+		define_cfa(run, cursor_uleb(c), state->cfa_offset);
+		return 0;
 	case DW_CFA_def_cfa_offset:
-		state->cfa.number = (int64_t)cursor_uleb(c);
-		return state->cfa_is_expression ? -EBADMSG : 0;
+		state->cfa_offset = (int64_t)cursor_uleb(c);
+		return 0;
 	case DW_CFA_def_cfa_offset_sf:
-		state->cfa.number = factored(run, (uint64_t)cursor_sleb(c));
-		return state->cfa_is_expression ? -EBADMSG : 0;
+		state->cfa_offset = factored(run, (uint64_t)cursor_sleb(c));
+		return 0;
 	case DW_CFA_def_cfa_expression:
 		state->cfa_is_expression = true;
-		state->cfa = read_expression(run);
+		state->cfa_expression = read_expression(run).expression;
 		return 0;
 	default:
 		return -ENOENT;

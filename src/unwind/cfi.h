@@ -46,8 +46,9 @@ struct cfi_value {
 struct cfi_state {
 	bool cfa_is_expression;
 	bool is_signed; /* aarch64: the return address has an authentication code */
-	uint64_t cfa_register;
-	struct cfi_value cfa; /* offset or expression */
+	uint64_t cfa_register; /* these two also while an expression holds: it can end */
+	int64_t cfa_offset;
+	struct cfi_bytes cfa_expression;
 	uint8_t where[CFI_N_REGISTERS]; /* enum cfi_where */
 	struct cfi_value value[CFI_N_REGISTERS];
 };

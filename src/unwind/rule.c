@@ -58,7 +58,7 @@ static bool to_place(int64_t bytes, int16_t *ret)
 
 static bool make_cfa_expression(struct making *m)
 {
-	struct expression e = evaluate(m, m->state->cfa.expression, false);
+	struct expression e = evaluate(m, m->state->cfa_expression, false);
 	struct unwind_rule *rule = &m->rule;
 	if (e.kind == EXPRESSION_REGISTER)
 		rule->cfa = UNWIND_CFA_REGISTER;
@@ -81,11 +81,11 @@ static bool make_cfa(struct making *m)
 	const struct cfi_state *state = m->state;
 	if (state->cfa_is_expression)
 		return make_cfa_expression(m);
-	if (state->cfa_register >= CFI_N_REGISTERS || !fits_s32(state->cfa.number))
+	if (state->cfa_register >= CFI_N_REGISTERS || !fits_s32(state->cfa_offset))
 		return false;
 	m->rule.cfa = UNWIND_CFA_REGISTER;
 	m->rule.cfa_register = (uint8_t)state->cfa_register;
-	m->rule.cfa_offset = (int32_t)state->cfa.number;
+	m->rule.cfa_offset = (int32_t)state->cfa_offset;
 	return true;
 }
 
@@ -191,7 +191,7 @@ static bool make_signal_frame(struct making *m)
 	if (!m->cie->is_signal || m->cfi->machine != EM_X86_64 || !m->state->cfa_is_expression ||
 	    m->cie->return_register != X86_64_RIP)
 		return false;
-	struct expression cfa = evaluate(m, m->state->cfa.expression, false);
+	struct expression cfa = evaluate(m, m->state->cfa_expression, false);
 	if (cfa.kind != EXPRESSION_MEMORY || cfa.reg != X86_64_RSP || cfa.offset2 != 0 ||
 	    !fits_s32(cfa.offset))
 		return false;

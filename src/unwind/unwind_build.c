@@ -5,9 +5,10 @@
 #include "base/error.h"
 #include "unwind/entry.h"
 #include "unwind/framed.h"
-#include "unwind/plt.h"
+#include "unwind/go.h"
+#include "unwind/known_code.h"
 #include "unwind/rule.h"
-#include "unwind/sigreturn.h"
+#include "unwind/stubs.h"
 
 #include <string.h>
 
@@ -37,6 +38,8 @@ int unwind_build_init(struct unwind_build *build, struct elf *elf, struct mw_err
 	if (!elf->is64 || elf->swap || (elf->machine != EM_X86_64 && elf->machine != EM_AARCH64))
 		return error_set(e, -ENOTSUP, "no unwinding tables for machine %u%s", elf->machine,
 				 elf->is64 ? "" : " with 32 bits");
+	if (elf_load_sections(elf, NULL) == -ENOMEM)
+		return error_set(e, -ENOMEM, "out of memory");
 	vec_foreach(h, &elf->program_headers) {
 		if (h->type == PT_LOAD && h->flags & PF_X && h->file_size &&
 		    vec_push(&build->code, *h) < 0)
@@ -161,11 +164,6 @@ static struct frame_section *next_section(struct unwind_build *build)
 	return &build->sections[build->n_sections];
 }
 
-static int find_plt(const struct unwind_build *build, plain_list *ret)
-{
-	return plt_find(build->elf, ret);
-}
-
 /* What is found by looking at the code itself, in what is free when its turn comes. */
 static int add_code(struct unwind_build *build, struct mw_error *e)
 {
@@ -173,8 +171,10 @@ static int add_code(struct unwind_build *build, struct mw_error *e)
 		int (*find)(const struct unwind_build *build, plain_list *ret);
 		uint32_t from;
 	} finders[] = {
-		{find_plt, UNWIND_FROM_PLT},
-		{sigreturn_find, UNWIND_FROM_SIGRETURN},
+		{stubs_find, UNWIND_FROM_STUBS},
+		{stubs_find_destructors, UNWIND_FROM_STUBS},
+		{known_code_find, UNWIND_FROM_KNOWN_CODE},
+		{go_find, UNWIND_FROM_GO},
 		{entry_find, UNWIND_FROM_ENTRY},
 		{framed_find, UNWIND_FROM_FRAMES},
 	};

@@ -5,10 +5,11 @@
  * Sources of rules, the best first; each covers what those before it left free (spans.h):
  *   1. .eh_frame of the file
  *   2. .debug_frame of the file, then of its separate debug files
- *   3. the code of its procedure linkage tables, where the linker wrote no rules for it
- *   4. the code that signal handlers return to, known by its bytes, where the C library wrote none
- *   5. the code at the entry, which nobody calls
- *   6. large pieces of code that keep frame pointers
+ *   3. small pieces of code without rules that can be read: procedure linkage tables, .init, .fini
+ *   4. code of C libraries that is known by its bytes: what signal handlers return to, a thread's start
+ *   5. Go's table of its functions
+ *   6. the code at the entry, which nobody calls
+ *   7. large pieces of code that keep frame pointers
  * What none of them covers has no rule, and a walk says so.
  */
 #ifndef UNWIND_UNWIND_BUILD_H

@@ -51,8 +51,11 @@ static enum unwind_result step(const struct walk_task *task, const struct walk_c
 			       struct unwind_registers *r)
 {
 	switch (code->kind) {
-	case WALK_BY_FRAME_POINTER:
-		return step_by_frame_pointer(task, r);
+	case WALK_BY_FRAME_POINTER: {
+		/* No frame pointer tells the bottom from code that has none. */
+		enum unwind_result result = step_by_frame_pointer(task, r);
+		return result == UNWIND_BOTTOM ? UNWIND_WITHOUT_RULE : result;
+	}
 	case WALK_BY_TABLE: {
 		uint64_t offset = code->offset;
 		enum unwind_result result =

@@ -30,6 +30,10 @@ it_names_files_that_take_turns_at_one_address() { turns_mapped 0.1 95; }
 it_names_files_that_take_turns_at_one_address_every_millisecond() { turns_mapped 0.001 80; }
 
 # What is written through a mapping leaves no trace in the times of the file.
+it_gives_no_wrong_name_to_memory_that_is_written_every_five_milliseconds() {
+	watch "$PROGRAMS/turns" shared 1.2 0.005 "$PROGRAMS"/lib{right,other}.so
+	names_turns 1.2 --right 0 --unnamed 100 --kernel 100
+}
 it_gives_no_wrong_name_to_a_file_that_is_mapped_to_be_written() {
 	watch "$PROGRAMS/turns" shared 1.2 0.1 "$PROGRAMS"/lib{right,other}.so
 	names_turns 1.2 --right 0 --unnamed 100
@@ -39,17 +43,17 @@ it_gives_no_wrong_name_to_a_file_that_is_mapped_to_be_written() {
 # Neither here nor below is there a build ID, by which the kernel would tell.
 nothing_wrong() { # HOW SLICE
 	cp "$PROGRAMS"/lib{right,other}.noid.so .
-	watch "$PROGRAMS/turns" "$1" 1.2 "$2" ./lib{right,other}.noid.so
-	names_turns 1.2 --right 0 --unnamed 100 --kernel 100
+	watch "$PROGRAMS/turns" "$1" 1.5 "$2" ./lib{right,other}.noid.so
+	names_turns 1.5 --right 0 --unnamed 100 --kernel 100
 }
 it_gives_no_wrong_name_to_files_that_are_mapped_over_the_start_of_the_program() { nothing_wrong start 0.1; }
 it_gives_no_wrong_name_to_files_that_are_mapped_over_the_start_of_the_program_every_five_milliseconds() { nothing_wrong start 0.005; }
 it_gives_no_wrong_name_to_memory_without_build_id_that_is_written_to() { nothing_wrong shared 0.1; }
 it_gives_no_wrong_name_to_a_file_without_build_id_that_is_mapped_to_be_written() { nothing_wrong filed 0.1; }
-it_gives_no_wrong_name_to_a_file_without_build_id_that_is_written_without_a_trace() { nothing_wrong once 0.15; }
+it_gives_no_wrong_name_to_a_file_without_build_id_that_is_written_without_a_trace() { nothing_wrong once 0.4; }
 it_gives_no_wrong_name_to_a_file_on_tmpfs_that_is_written_without_a_trace() {
 	mkdir memory && mount -t tmpfs none memory && cd memory || return
-	nothing_wrong once 0.15
+	nothing_wrong once 0.4
 }
 
 run_cases "$@"

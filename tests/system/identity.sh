@@ -110,6 +110,67 @@ it_gives_no_wrong_name_to_a_program_that_is_written_over_while_the_recorder_is_s
 	judge --samples "$(expected 1)" --right 0 --unnamed 100
 }
 
+# ---- one build ID, several contents -----------------------------------------------------------------
+
+# The immediate engine knows the id first, and may have to say that it tells nothing: --right and --unnamed.
+if [ "${MAPWRIGHT_ENGINE:-}" = immediate ]; then same_id="--right 0 --unnamed 100"; else same_id=; fi
+
+names_both() { # SAMPLES OPTION...: of burn_right and burn_other
+	judge --samples "$(expected "$1")" "${@:2}" && judge --command burn_other --samples "$(expected "$1")" --leaf '^other_' "${@:2}"
+}
+it_tells_programs_apart_that_have_one_build_id() {
+	watch sh -c "$PROGRAMS/right.sameid $seconds; $PROGRAMS/other.sameid $seconds"
+	names_both 1 $same_id
+}
+it_tells_programs_apart_that_have_one_build_id_and_run_together() {
+	watch sh -c "$PROGRAMS/right.sameid $seconds & $PROGRAMS/other.sameid $seconds & wait"
+	names_both 1 $same_id
+}
+it_tells_programs_apart_that_have_one_build_id_and_replace_each_other() {
+	watch sh -c "for i in 1 2 3 4 5 6; do cp $PROGRAMS/other.sameid new; mv new prog; ./prog 0.1
+		cp $PROGRAMS/right.sameid new; mv new prog; ./prog 0.1; done"
+	names_both 1 $same_id
+}
+it_tells_programs_apart_that_have_one_build_id_and_are_written_over_each_other() {
+	watch sh -c "for i in 1 2 3 4 5 6; do cat $PROGRAMS/right.sameid >prog; chmod +x prog; ./prog 0.1
+		cat $PROGRAMS/other.sameid >prog; ./prog 0.1; done"
+	names_both 1 $same_id
+}
+# The store knows one of them from before, and of the other it has the same id.
+it_tells_programs_apart_that_have_one_build_id_in_another_recording() {
+	local side
+	for side in other right other right; do
+		watch "$PROGRAMS/$side.sameid" $seconds
+		judge --command burn_$side --samples "$(expected 1)" --leaf "^${side}_" $same_id || return
+	done
+}
+it_tells_libraries_apart_that_have_one_build_id() {
+	watch "$PROGRAMS/turns" loaded 1.2 0.1 "$PROGRAMS"/lib{right,other}.sameid.so
+	names_turns 1.2 --right 80 --unnamed 5 --each right_work other_work $same_id
+}
+it_tells_libraries_apart_that_have_one_build_id_and_are_written_over_each_other() {
+	cp "$PROGRAMS"/lib{right,other}.sameid.so .
+	watch "$PROGRAMS/turns" written 1.5 0.3 ./lib{right,other}.sameid.so
+	names_turns 1.5 --right 60 --unnamed 100 --kernel 100 $same_id
+}
+# Stripped or not, it is one content, and what the one is called the other is called, too.
+it_names_a_stripped_program_by_a_copy_that_is_not() {
+	cp "$PROGRAMS/right" whole
+	strip -o stripped whole
+	watch sh -c "./stripped $seconds; ./whole $seconds"
+	judge --samples "$(expected 2)" --each right_first right_second
+}
+
+it_gives_no_wrong_name_to_a_library_that_was_written_over_and_unlinked_while_the_recorder_was_stopped() {
+	local kind
+	for kind in so noid.so; do
+		rm -f gone
+		watch bash -c "kill -STOP \$PPID; $PROGRAMS/turns gone 1 0.3 $PROGRAMS/lib{right,other}.$kind &
+			until_there gone; kill -CONT \$PPID; wait"
+		names_turns 1 --right 0 --unnamed 100 --kernel 100 || return
+	done
+}
+
 it_says_that_a_program_is_stripped() {
 	watch "$PROGRAMS/right.stripped" $seconds
 	ask reasons burn_right$BURN_TAG >reasons

@@ -7,8 +7,9 @@ set -u
 cd "$(dirname "$0")" || exit 2
 MAPWRIGHT=$(realpath -e "${MAPWRIGHT:-../../build/src/cli/mapwright}") || exit 2
 export MAPWRIGHT
-[ $# -gt 0 ] || set -- report ends faults places life identity code copies jit elf \
-	accounting kill mounts hostile disturbed bounds containers slow old_kernel \
+[ $# -gt 0 ] || set -- report ends faults places life identity code copies jit elf stacks off_cpu \
+	accounting kill mounts hostile disturbed bounds unwind_rows unwind_truth \
+	containers slow old_kernel \
 	endurance
 
 if [ "$(id -u)" -ne 0 ]; then

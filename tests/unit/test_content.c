@@ -124,24 +124,40 @@ static void a_file_that_was_written_to_is_not_proved(void **state)
 	struct fixture *f = *state;
 	_cleanup_close_ int fd = open(f->path, O_RDWR | O_CLOEXEC);
 	struct file_request request = request_for(fd);
-	assert_int_equal(content_is_proved(fd, &request, NULL), 1);
+	assert_int_equal(content_is_proved(fd, NULL, &request, NULL), 1);
 	struct file_request later = request;
 	later.key.ctime_nsec ^= 1;
 	later.key.mtime_nsec ^= 1;
-	assert_int_equal(content_is_proved(fd, &later, NULL), 0);
+	assert_int_equal(content_is_proved(fd, NULL, &later, NULL), 0);
 	later = request;
 	later.key.size++;
-	assert_int_equal(content_is_proved(fd, &later, NULL), 0);
+	assert_int_equal(content_is_proved(fd, NULL, &later, NULL), 0);
 }
 
-static void an_unlink_after_the_sample_does_no_harm(void **state)
+static void a_file_that_was_unlinked_since_may_have_been_written_to_before(void **state)
 {
 	struct fixture *f = *state;
 	_cleanup_close_ int fd = open(f->path, O_RDWR | O_CLOEXEC);
 	struct file_request request = request_for(fd);
+	request.pid = request.tid = (uint32_t)getpid();
+	assert_int_equal(proc_start_time(f->context.proc, request.pid, &request.start_time), 0);
 	request.key.ctime_nsec ^= 1; /* as if the change time had moved on since */
 	request.key.links++;
-	assert_int_equal(content_is_proved(fd, &request, NULL), 1);
+	assert_int_equal(content_is_proved(fd, f->context.proc, &request, NULL), 0);
+}
+
+static void an_unlink_of_a_program_that_still_runs_does_no_harm(void **state)
+{
+	struct fixture *f = *state;
+	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct file_request request = request_for(fd);
+	request.pid = request.tid = (uint32_t)getpid();
+	assert_int_equal(proc_start_time(f->context.proc, request.pid, &request.start_time), 0);
+	request.key.ctime_nsec ^= 1;
+	request.key.links++;
+	assert_int_equal(content_is_proved(fd, f->context.proc, &request, NULL), 1);
+	request.start_time += UINT64_C(1000000000); /* another process of that number */
+	assert_int_equal(content_is_proved(fd, f->context.proc, &request, NULL), 0);
 }
 
 static void a_file_whose_modification_time_was_set_back_is_not_proved(void **state)
@@ -150,7 +166,7 @@ static void a_file_whose_modification_time_was_set_back_is_not_proved(void **sta
 	_cleanup_close_ int fd = open(f->path, O_RDWR | O_CLOEXEC);
 	struct file_request request = request_for(fd);
 	request.key.ctime_nsec ^= 1;
-	assert_int_equal(content_is_proved(fd, &request, NULL), 0);
+	assert_int_equal(content_is_proved(fd, NULL, &request, NULL), 0);
 }
 
 static void another_inode_is_not_proved_whatever_its_times(void **state)
@@ -159,7 +175,7 @@ static void another_inode_is_not_proved_whatever_its_times(void **state)
 	_cleanup_close_ int fd = open(f->path, O_RDONLY | O_CLOEXEC);
 	struct file_request request = request_for(fd);
 	request.key.inode++;
-	assert_int_equal(content_is_proved(fd, &request, NULL), 0);
+	assert_int_equal(content_is_proved(fd, NULL, &request, NULL), 0);
 }
 
 static void what_is_no_regular_file_is_not_opened(void **state)
@@ -171,7 +187,7 @@ static void what_is_no_regular_file_is_not_opened(void **state)
 	_cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
 	_cleanup_close_ int regular = open(f->path, O_RDONLY | O_CLOEXEC);
 	struct file_request request = request_for(regular);
-	assert_int_equal(content_is_proved(fd, &request, NULL), 0);
+	assert_int_equal(content_is_proved(fd, NULL, &request, NULL), 0);
 }
 
 static void a_file_system_that_may_never_answer_is_left_alone(void **state)
@@ -211,7 +227,8 @@ int main(void)
 		TEST(a_deleted_file_is_opened_through_its_mapping),
 		TEST(a_file_is_opened_by_its_handle_when_its_task_is_gone),
 		TEST(a_file_that_was_written_to_is_not_proved),
-		TEST(an_unlink_after_the_sample_does_no_harm),
+		TEST(a_file_that_was_unlinked_since_may_have_been_written_to_before),
+		TEST(an_unlink_of_a_program_that_still_runs_does_no_harm),
 		TEST(another_inode_is_not_proved_whatever_its_times),
 		TEST(what_is_no_regular_file_is_not_opened),
 		TEST(a_file_system_that_may_never_answer_is_left_alone),

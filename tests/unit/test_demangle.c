@@ -25,10 +25,62 @@ static void cxx_and_rust_names_are_demangled(void **state)
 	assert_demangled("_RNvNtCs1234_7mycrate3foo3bar", 1, "mycrate::foo::bar");
 }
 
+static void d_names_are_demangled(void **state)
+{
+	assert_demangled("_Dmain", 1, "D main");
+	assert_demangled("_D3std5stdio7writelnFAyaZv", 1, "std.stdio.writeln(immutable(char)[])");
+	assert_demangled("_D3foo3Bar6opCallMxFNaNbNiNfZi", 1, "foo.Bar.opCall() const");
+	assert_demangled("_D4core9exception__T7onErrorTiZQlFiZv", 1,
+			 "core.exception.onError!(int).onError(int)");
+	assert_demangled("_D3std9algorithm9iteration__T3mapS_D3foo3barFiZiZ3mapMFZv", 1,
+			 "std.algorithm.iteration.map!(foo.bar(int)).map()");
+}
+
+/* Each of them keeps the demangler busy for longer than anybody waits, or takes all memory. */
+static void d_names_that_explode_are_returned_as_they_are(void **state)
+{
+	static const struct {
+		const char *start, *part, *end;
+	} bombs[] = {
+		{"_D1aF", "FC1a", ""},		 /* functions on trial */
+		{"_D1aF", "FC1aF", "Z"},
+		{"_D3foo__T1aS", "11aS12S", ""}, /* numbers that can be cut */
+		{"_D3foo__T1aS", "123__T1aS_D12aFS", ""},
+		{"_D3foo3barF", "AAAA", "Zv"},	 /* only deep */
+		{"_D3foo3barF", "HQbQbQb", "Zv"},
+	};
+	struct timespec start, end;
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	for (size_t i = 0; i < ARRAY_SIZE(bombs); i++) {
+		for (int n = 10; n <= 5000; n += n / 3) {
+			struct buffer name = {};
+			char text[64];
+			buffer_printf(&name, "%s", bombs[i].start);
+			for (int k = 0; k < n; k++)
+				buffer_printf(&name, "%s", bombs[i].part);
+			buffer_bytes(&name, bombs[i].end, strlen(bombs[i].end) + 1);
+			mw_demangle((const char *)name.data, text, sizeof text);
+			buffer_deinit(&name);
+		}
+	}
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	assert_true(end.tv_sec - start.tv_sec <= 5);
+}
+
+/* Types of two types each, all by back references: aQb -> each twice the one before. */
+static void d_back_references_do_not_explode(void **state)
+{
+	char name[1024] = "_D3foo3barFHii", text[64];
+	for (int i = 0; i < 100; i++)
+		strcat(name, i % 2 ? "HQdQf" : "HQeQg");
+	strcat(name, "Zv");
+	mw_demangle(name, text, sizeof text);
+}
+
 static void other_names_stay_as_they_are(void **state)
 {
 	static const char *const names[] = {"", "main", "_", "_Z", "_ZZZZ", "_R", "_RXX", "_start",
-					    "i", "f", "_D3foo", "foo__Fi", "_ZN3foo3bar",
+					    "i", "f", "_D", "_Dfoo", "_D0foo", "_D9foo", "foo__Fi", "_ZN3foo3bar",
 					    "Java_java_lang_Object", "work.cold", "__Zfoo"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		assert_demangled(names[i], 0, names[i]);
@@ -148,6 +200,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cxx_and_rust_names_are_demangled),
+		cmocka_unit_test(d_names_are_demangled),
+		cmocka_unit_test(d_names_that_explode_are_returned_as_they_are),
+		cmocka_unit_test(d_back_references_do_not_explode),
 		cmocka_unit_test(other_names_stay_as_they_are),
 		cmocka_unit_test(the_text_is_cut_to_its_buffer),
 		cmocka_unit_test(a_name_that_explodes_is_returned_as_it_is),

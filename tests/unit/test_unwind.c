@@ -237,6 +237,18 @@ static void expresses_a_base_kept_on_the_stack(void **state)
 	drop(&m);
 }
 
+static void a_register_ends_an_expression(void **state)
+{
+	struct made m;
+	make_one(&m, PROGRAM(DW_CFA_def_cfa_offset, 24, DW_CFA_def_cfa_expression, 3, DW_OP_breg0 + 6, 0,
+			     DW_OP_deref, DW_CFA_advance_loc | 4, DW_CFA_def_cfa_register, 7,
+			     DW_CFA_advance_loc | 4, DW_CFA_def_cfa_offset, 8));
+	assert_int_equal(rule_at(&m, 0x1000).cfa, UNWIND_CFA_MEMORY);
+	is_depth(&m, 0x1004, 24);
+	is_depth(&m, 0x1008, 8);
+	drop(&m);
+}
+
 static void expresses_what_linkers_write_for_the_plt(void **state)
 {
 	struct made m;
@@ -563,8 +575,24 @@ static void knows_the_return_of_signal_handlers_by_its_bytes(void **state)
 	assert_int_equal(rule.cfa_offset, 40);
 	is_kind(&m, 0x1108, UNWIND_SIGNAL);
 	is_kind(&m, 0x1109, UNWIND_NO_RULE);
-	assert_int_equal(m.result.sources, UNWIND_FROM_EH_FRAME | UNWIND_FROM_SIGRETURN);
+	assert_int_equal(m.result.sources, UNWIND_FROM_EH_FRAME | UNWIND_FROM_KNOWN_CODE);
 	drop(&m);
+}
+
+static void knows_where_clone3_returns_in_two_threads(void **state)
+{
+	for (uint8_t number = 0xb2; number <= 0xb3; number++) {
+		struct made m;
+		make_text(&m, PROGRAM(0xb8, number, 0x01, 0, 0, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x18, 0x74, 0x01, 0xc3, 0x31, 0xed),
+			  0x1100);
+		is_kind(&m, 0x1104, UNWIND_NO_RULE);
+		if (number == 0xb3)
+			is_depth(&m, 0x1107, 8);
+		else
+			is_kind(&m, 0x1107, UNWIND_NO_RULE);
+		is_kind(&m, 0x110f, UNWIND_NO_RULE);
+		drop(&m);
+	}
 }
 
 static void the_code_at_the_entry_is_the_bottom(void **state)
@@ -675,9 +703,58 @@ static void reads_the_depth_of_stubs_that_have_no_rules(void **state)
 	is_depth(&m, 0x101b, 16);
 	is_depth(&m, 0x1020, 8);
 	is_depth(&m, 0x102b, 16);
-	assert_int_equal(m.result.sources, UNWIND_FROM_PLT);
+	assert_int_equal(m.result.sources, UNWIND_FROM_STUBS);
 	drop(&m);
 	elf_builder_deinit(&elf);
+}
+
+static void reads_the_depth_of_init(void **state)
+{
+	static const uint8_t init[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x08, 0x48, 0x8b, 0x05,
+				       0,    0,	   0,	 0,    0x48, 0x85, 0xc0, 0x74, 0x02, 0xff, 0xd0,
+				       0x48, 0x83, 0xc4, 0x08, 0xc3};
+	struct elf_builder elf = without_entry();
+	struct made m;
+	uint32_t section = elf_builder_section(
+		&elf, (struct builder_section){.name = ".init",
+					       .type = SHT_PROGBITS,
+					       .flags = SHF_ALLOC | SHF_EXECINSTR,
+					       .address = 0x1000,
+					       .data = init,
+					       .size = sizeof init,
+					       .align = 16});
+	elf_builder_segment(&elf, (struct builder_segment){
+					  .type = PT_LOAD, .flags = PF_R | PF_X, .section = section});
+	make(&m, elf_builder_fd(&elf));
+	is_depth(&m, 0x1000, 8);
+	is_depth(&m, 0x1007, 8);
+	is_depth(&m, 0x1008, 16);
+	is_depth(&m, 0x1015, 16); /* what the call returns to, less one */
+	is_depth(&m, 0x1019, 16);
+	is_depth(&m, 0x101a, 8);
+	drop(&m);
+	elf_builder_deinit(&elf);
+}
+
+static void knows_what_calls_destructors(void **state)
+{
+	struct made m;
+	make_text(&m,
+		  PROGRAM(0xf3, 0x0f, 0x1e, 0xfa, 0x80, 0x3d, 1, 2, 3, 4, 0, 0x75, 0x2b, 0x55, 0x48, 0x83,
+			  0x3d, 1, 2, 3, 4, 0, 0x48, 0x89, 0xe5, 0x74, 0x0c, 0x48, 0x8b, 0x3d, 1, 2, 3,
+			  4, 0xe8, 1, 2, 3, 4, 0xe8, 1, 2, 3, 4, 0xc6, 0x05, 1, 2, 3, 4, 1, 0x5d, 0xc3,
+			  0x0f, 0x1f, 0, 0xc3),
+		  0x1100);
+	is_kind(&m, 0x10ff, UNWIND_NO_RULE);
+	is_depth(&m, 0x1100, 8);
+	is_depth(&m, 0x110d, 8);
+	is_depth(&m, 0x110e, 16);
+	assert_int_equal(rule_at(&m, 0x1126).saved[0], -2);
+	is_depth(&m, 0x1133, 16);
+	is_depth(&m, 0x1134, 8);
+	is_depth(&m, 0x1138, 8);
+	is_kind(&m, 0x1139, UNWIND_NO_RULE);
+	drop(&m);
 }
 
 /* ---- what is wrong --------------------------------------------------------------------------- */
@@ -857,6 +934,7 @@ int main(void)
 		cmocka_unit_test(takes_a_return_address_from_a_register),
 		cmocka_unit_test(expresses_a_realigned_stack),
 		cmocka_unit_test(expresses_a_base_kept_on_the_stack),
+		cmocka_unit_test(a_register_ends_an_expression),
 		cmocka_unit_test(expresses_what_linkers_write_for_the_plt),
 		cmocka_unit_test(recognizes_the_kernels_signal_frame),
 		cmocka_unit_test(says_what_it_cannot_express),
@@ -869,10 +947,13 @@ int main(void)
 		cmocka_unit_test(rows_are_offsets_of_the_file_in_each_executable_segment),
 		cmocka_unit_test(of_functions_that_overlap_each_ends_where_the_next_begins),
 		cmocka_unit_test(knows_the_return_of_signal_handlers_by_its_bytes),
+		cmocka_unit_test(knows_where_clone3_returns_in_two_threads),
 		cmocka_unit_test(the_code_at_the_entry_is_the_bottom),
 		cmocka_unit_test(a_function_with_rules_that_looks_like_one_keeps_them),
 		cmocka_unit_test(walks_code_full_of_frame_pointers_by_them),
 		cmocka_unit_test(reads_the_depth_of_stubs_that_have_no_rules),
+		cmocka_unit_test(reads_the_depth_of_init),
+		cmocka_unit_test(knows_what_calls_destructors),
 		cmocka_unit_test(a_damaged_program_costs_the_rest_of_its_function),
 		cmocka_unit_test(an_entry_with_a_wrong_length_ends_the_section),
 		cmocka_unit_test(a_wrong_cie_costs_its_functions),

@@ -26,6 +26,12 @@ burn right.id64 right -Wl,--build-id=0x"$(repeat cd 64)"
 # The same as that of right.id8 but for the length.
 burn other.id20 other -Wl,--build-id=0x0123456789abcdef"$(repeat 00 12)"
 burn right.stripped right -s
+# Forced on different contents.
+for side in right other; do
+	burn $side.sameid $side -Wl,--build-id=0x5a3e1d5a3e1d5a3e1d5a3e1d5a3e1d5a3e1d5a3e
+	gcc -O1 -shared -fPIC -fno-omit-frame-pointer -Wl,--build-id=0x5a3e1d5a3e1d5a3e1d5a3e1d5a3e1d5a3e1d5a3f \
+		-DP=$side "$source/library.c" -o lib$side.sameid.so
+done
 
 gcc -O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-plt -Wl,-z,now "$source/turns.c" -o turns
 gcc -O1 "$source/nameless.c" -o nameless
@@ -38,3 +44,16 @@ done
 gcc -O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer "$source/made.c" -o made
 gcc -O1 -fno-omit-frame-pointer "$source/copies.c" -o copies
 gcc -O1 -fno-omit-frame-pointer -fno-toplevel-reorder -DLARGE "$source/copies.c" -o copies.large
+
+stacks() { # NAME COMPILER OPTION...
+	"$2" -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -pthread "$source/stacks.cc" -o "stacks.$1" "${@:3}"
+}
+stacks plain g++
+stacks small g++ -Os
+stacks fast g++ -O3
+stacks static g++ -static
+stacks pie g++ -static-pie
+stacks no-hdr g++ -Wl,--no-eh-frame-hdr
+stacks clang clang++
+stacks lld clang++ -O3 -fuse-ld=lld
+gcc -O2 -fno-optimize-sibling-calls "$source/waits.c" -o waits

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * usage: stacks MODE SECONDS. Burns so much CPU time in true_leaf(), which is called in one of the ways
+ * usage: stacks WAY SECONDS COMMAND. Burns so much CPU time in true_leaf(), which is called in one of the ways
  * that make a stack hard to walk. The same way is gone before with warm_leaf(), for a moment, and then it
- * waits: whoever records has met all of the files then.
+ * waits: whoever records has met all of the files then. Its name is COMMAND from then on.
  */
 #include <alloca.h>
 #include <pthread.h>
@@ -308,16 +308,14 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	if (argc < 3)
-		return 2;
-	prctl(PR_SET_NAME, "warming");
 	for (auto &way : ways) {
-		if (strcmp(way.name, argv[1]))
+		if (argc != 4 || strcmp(way.name, argv[1]))
 			continue;
+		prctl(PR_SET_NAME, "warming");
 		seconds = 0.02;
 		way.run();
-		usleep(300000);
-		prctl(PR_SET_NAME, "stacks");
+		usleep(200000);
+		prctl(PR_SET_NAME, argv[3]);
 		leaf = true_leaf;
 		seconds = atof(argv[2]);
 		way.run();

@@ -14,6 +14,8 @@
  *   filed        the same with a file on the disk
  *   once         the same, and the mapping to be written to is there only during the turn of right_work:
  *                the other's code is written last through it
+ *   gone         the file holds right_work for one turn; then it is overwritten, its time is set back, it is
+ *                unlinked, a file `gone` appears, and other_work has the rest
  *   restored     the same as written, and the time of the last change is set back each time
  */
 #define _GNU_SOURCE
@@ -166,6 +168,22 @@ static void turn_at_start(struct side *s)
 	s->under((work_fn *)page);
 }
 
+static void turns_gone(struct side *first, struct side *second, double seconds)
+{
+	static const struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+	int fd = open("gone.so", O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	if (pwrite(fd, first->content, first->size, 0) != (ssize_t)first->size || futimens(fd, times) < 0)
+		err(1, "gone.so");
+	work_fn *work = (work_fn *)map_code(first, fd, NULL);
+	first->under(work);
+	if (pwrite(fd, second->content, second->size, 0) != (ssize_t)second->size || futimens(fd, times) < 0)
+		err(1, "gone.so");
+	unlink("gone.so");
+	close(open("gone", O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	slice = seconds - slice;
+	second->under(work);
+}
+
 static int shared_file(const struct side *s)
 {
 	int fd = open("shared.so", O_RDWR | O_CREAT | O_CLOEXEC, 0700);
@@ -243,6 +261,10 @@ int main(int argc, char **argv)
 	read_side(&sides[1]);
 	if (sides[0].code != sides[1].code || sides[0].size != sides[1].size)
 		errx(1, "the layouts differ");
+	if (strcmp(how, "gone") == 0) {
+		turns_gone(&sides[0], &sides[1], seconds);
+		return 0;
+	}
 	double end = cpu_time() + seconds;
 	for (int i = 0; cpu_time() < end; i = !i) {
 		if (strcmp(how, "once") == 0)

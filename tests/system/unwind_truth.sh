@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Whether stacks that are walked by our tables are true: real programs are stopped at random moments, and
+# each stack is walked by us and by elfutils (tests/unwind/unwind_truth.c, which prints and classes what
+# differs). 156 stops; 1,200 in `make check-long`. A chain counts as the same only if all of it is.
+. "$(dirname "$0")/lib.sh"
+
+truth=$(dirname "$mapwright")/../../tests/unwind/unwind_truth
+stops=${TRUTH_STOPS:-30}
+[ -z "${CHECK_LONG:-}" ] || stops=200
+source_file=$tests/../../src/profile/codec.c
+flags="-D_GNU_SOURCE -I$tests/../../src -I$tests/../../include -I$tests/../.. -c -o /dev/null"
+
+# agree COMMAND...: stops what comes of the command; its counts are kept for the sum.
+agree() {
+	local line
+	[ -x "$truth" ] || skip "built without libdw"
+	need "$1"
+	timeout 120 "$truth" "$stops" "${seed:-1}" "${interval:-3000}" -- "$@" | tee truth.log
+	[ -z "${TRUTH_LOG:-}" ] || { echo "== ${FUNCNAME[*]}"; cat truth.log; } >>"$TRUTH_LOG"
+	line=$(tail -n 1 truth.log)
+	[[ $line =~ ^([0-9]+)\ stops,\ ([0-9]+)\ same ]] || fail "no stops"
+	echo "${BASH_REMATCH[1]} ${BASH_REMATCH[2]}" >>"$work/truth-counts"
+	[ "${BASH_REMATCH[1]}" -ge "$stops" ] || fail "only ${BASH_REMATCH[1]} stops of $stops"
+	# Of few stops one may hit what is explained below; the sum is held to more.
+	[ $((BASH_REMATCH[2] * 20)) -ge $((stops * 19 - 20)) ] || fail "$line"
+}
+again() { agree bash -c "while :; do $*; done"; }
+
+it_agrees_on_gcc_at_work() { need gcc; again "gcc -O2 $flags $source_file"; }
+it_agrees_on_clang_at_work() { need clang; again "clang -O2 $flags $source_file"; }
+it_agrees_on_a_compiler_of_cpp() {
+	need g++
+	printf '#include <map>\n#include <regex>\nint main() { std::regex r("a*"); std::map<int, int> m; return m[1]; }\n' >a.cc
+	again "g++ -O1 -c -o /dev/null a.cc"
+}
+it_agrees_on_python() {
+	need /usr/bin/python3
+	agree /usr/bin/python3 -c 'import json, re
+while True:
+    json.dumps({"a": [1, "b"]}); re.sub("a(b)*", "c", "abab" * 20); sorted(map(str, range(100)), key=lambda s: s[::-1])'
+}
+it_agrees_on_perl() {
+	agree perl -e 'my %h; while (1) { for (1..300000) { $h{$_ % 1000} .= "x" if $_ =~ /7(8|9)/ } my @k = sort keys %h; %h = () }'
+}
+it_agrees_on_bash() { agree bash -c 'while :; do x=${x:0:20}$RANDOM; [[ $x =~ a.b ]]; y=$(echo $x); done'; }
+it_agrees_on_sqlite() {
+	agree sqlite3 :memory: 'create table t(a, b); with recursive c(x) as (select 1 union all select x + 1 from c where x < 900000) insert into t select x, hex(randomblob(8)) from c; create index i on t(b); select count(*) from t a join t b on a.b = b.b group by substr(a.b, 1, 2); select group_concat(b order by b) from t; select count(*) from t x, t y where x.a < 3000 and y.a < x.a'
+}
+it_agrees_on_git() {
+	need git
+	git init -q repository && cd repository || return
+	cp "$tests"/../../src/*/*.c . && git add . && git -c user.name=a -c user.email=a@a commit -q -m one
+	sed -i 's/static/extern/' ./*.c && git -c user.name=a -c user.email=a@a commit -q -a -m two
+	again "git log -p --stat -w; git gc -q --aggressive; git grep -c -P 'a.*b'"
+}
+it_agrees_on_xz() {
+	need xz
+	again "xz -9e -T2 -c $(command -v perl)"
+}
+it_agrees_on_node() {
+	# Some of its threads sleep.
+	agree node -e 'const m = {}; for (let i = 0; ; i++) { m["k" + (i % 5000)] = JSON.stringify({a: i, b: [i]}); if (i % 10000 == 0) [3, 2, 1].sort((a, b) => a - b).map(x => new RegExp("a" + x)); }'
+}
+it_agrees_on_openssl() { # hand-written assembly
+	need openssl
+	again "openssl speed -seconds 1 sha256 sha512; openssl speed -seconds 1 rsa2048 ecdsap256 ecdhx25519; for c in aes-128-gcm aes-256-cbc chacha20-poly1305; do openssl speed -seconds 1 -evp \$c; done"
+}
+it_agrees_on_rust_programs() {
+	local rustc
+	rustc=$(ls ~/.rustup/toolchains/*/bin/rustc 2>/dev/null | head -n 1)
+	[ -n "$rustc" ] || skip "no Rust compiler"
+	printf 'use std::collections::HashMap; fn main() { let mut m = HashMap::new(); for i in 0..10 { m.insert(i, format!("{}", i)); } println!("{:?}", m); }\n' >a.rs
+	again "$rustc -O -o $here/a $here/a.rs"
+}
+it_agrees_on_short_programs_that_start_and_end() {
+	interval=700 again "ls -l /usr/bin; sort /etc/passwd; awk 'BEGIN { for (i = 0; i < 9999; i++) s = s i }'; grep -r x /etc/apt"
+}
+
+it_agrees_in_at_least_99_5_percent_of_all() {
+	[ -s "$work/truth-counts" ] || skip "nothing was compared"
+	awk '{ n += $1; same += $2 }
+		END { print same " of " n " chains are the same: " 100 * same / n " %"; exit same < n * 0.995 }' "$work/truth-counts"
+}
+
+run_cases "$@"
