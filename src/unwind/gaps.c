@@ -64,13 +64,15 @@ static int visit_segment(struct visit *v, const struct elf_program_header *h)
 	uint64_t at = h->offset, end;
 	if (__builtin_add_overflow(h->offset, h->file_size, &end))
 		return 0;
-	vec_foreach(span, &v->build->spans) {
+	vec_foreach(span, &v->build->spans)
+	{
 		if (span->end <= at)
 			continue;
 		if (span->begin >= end)
 			break;
-		int r = span->begin > at ? visit_range(v, at, span->begin, h->vaddr + (at - h->offset))
-					 : 0;
+		int r = span->begin > at
+				? visit_range(v, at, span->begin, h->vaddr + (at - h->offset))
+				: 0;
 		if (r != 0)
 			return r;
 		at = span->end;

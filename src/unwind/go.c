@@ -55,7 +55,8 @@ static int read_header(struct go_table *table)
 	cursor_u64(&c); /* names of files */
 	table->pctab = cursor_u64(&c);
 	table->functions = cursor_u64(&c);
-	return cursor_ok(&c) && table->n_functions <= FUNCTIONS_MAX && table->quantum ? 0 : -EBADMSG;
+	return cursor_ok(&c) && table->n_functions <= FUNCTIONS_MAX && table->quantum ? 0
+										      : -EBADMSG;
 }
 
 /* The start of function number i, or the end of the last one, and where its description is. */
@@ -84,7 +85,7 @@ static bool read_function(const struct go_table *table, uint64_t i, struct go_fu
 		return false;
 	cursor_seek(&c, at);
 	cursor_bytes(&c, table->magic == MAGIC_1_16 ? 8 : 4); /* entry */
-	cursor_bytes(&c, 12);				       /* name, args, deferreturn */
+	cursor_bytes(&c, 12);				      /* name, args, deferreturn */
 	ret->depths = cursor_u32(&c);
 	cursor_bytes(&c, 16); /* pcfile, pcln, npcdata, unit */
 	if (table->magic == MAGIC_1_20)

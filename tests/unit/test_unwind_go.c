@@ -18,15 +18,16 @@ struct go_function {
 static const struct go_function functions[] = {
 	/* 0 for 4 bytes, 24 for 16, 0 to the end */
 	{0x00, 0, {2, 4, 48, 16, 47, 12, 0}},
-	{0x40, 1, {2, 64, 0}},	     /* nobody calls it */
-	{0x80, 2, {2, 64, 0}},	     /* writes to the stack pointer */
+	{0x40, 1, {2, 64, 0}},	      /* nobody calls it */
+	{0x80, 2, {2, 64, 0}},	      /* writes to the stack pointer */
 	{0xc0, 4, {2, 4, 16, 60, 0}}, /* assembly */
-	{0x100, 0, {3, 64, 0}},      /* a depth below zero */
+	{0x100, 0, {3, 64, 0}},	      /* a depth below zero */
 	{0x140, 0, {2, 4, 8, 60, 0}}, /* a depth that is no multiple of 8 */
 };
 #define N ARRAY_SIZE(functions)
 
-static void put_function(struct buffer *out, uint32_t magic, const struct go_function *f, uint32_t depths)
+static void put_function(struct buffer *out, uint32_t magic, const struct go_function *f,
+			 uint32_t depths)
 {
 	if (magic == 0xfffffffa)
 		buffer_u64(out, TEXT + f->begin);
@@ -113,7 +114,8 @@ static void find(uint32_t magic, size_t n, plain_list *ret)
 
 static struct unwind_rule rule_at(const plain_list *list, uint64_t address)
 {
-	vec_foreach(range, list) {
+	vec_foreach(range, list)
+	{
 		if (address >= range->address && address < range->end)
 			return range->rule;
 	}

@@ -2,14 +2,15 @@
 /*
  * usage: unwind_truth STOPS [SEED [INTERVAL_US]] -- COMMAND [ARGUMENT...]
  *
- * Runs a command, its input and output /dev/null, and stops one of its tasks, of all processes that come of it, at random moments. Each
- * stack is walked twice: by our tables and by elfutils (libdwfl, what eu-stack is made of), and the two
- * chains of addresses are compared. Prints each that is not the same or does not reach the bottom, and a
- * line of counts:
+ * Runs a command, its input and output /dev/null, and stops one of its tasks, of all processes
+ * that come of it, at random moments. Each stack is walked twice: by our tables and by elfutils
+ * (libdwfl, what eu-stack is made of), and the two chains of addresses are compared. Prints each
+ * that is not the same or does not reach the bottom, and a line of counts:
  *
  *	N stops, N same, N frames, N whole; differ: N guess, N ours-longer, N other; N not compared
  *
- * Only a chain whose addresses are all the same counts as the same. The classes of those that differ:
+ * Only a chain whose addresses are all the same counts as the same. The classes of those that
+ * differ:
  *	guess        they part at a frame for which the file has no rule that elfutils reads: it goes on by
  *	             frame pointers, or ends
  *	ours-longer  ours has elfutils' chain and goes on, to the bottom
@@ -62,7 +63,7 @@ struct truth {
 	VEC(struct mapping) mappings; /* of the task that is looked at */
 	VEC(pid_t) tasks;
 	pid_t tgid;
-	pid_t wanted; /* that was told to stop */
+	pid_t wanted;	  /* that was told to stop */
 	bool has_started; /* the command itself runs */
 	unsigned long n, same, frames, whole, guess, longer, other, failed;
 };
@@ -96,7 +97,8 @@ static int open_mapping(const struct truth *t, const struct mapping *m)
 
 static const struct known_file *file_of(struct truth *t, const struct mapping *m)
 {
-	vec_foreach(f, &t->files) {
+	vec_foreach(f, &t->files)
+	{
 		if (f->device == m->device && f->inode == m->inode)
 			return f;
 	}
@@ -132,7 +134,8 @@ static bool read_mappings(struct truth *t)
 
 static const struct mapping *mapping_of(const struct truth *t, uint64_t address)
 {
-	vec_foreach(m, &t->mappings) {
+	vec_foreach(m, &t->mappings)
+	{
 		if (address >= m->start && address < m->end)
 			return m;
 	}
@@ -165,8 +168,9 @@ static void find_code(void *data, uint64_t address, struct walk_code *ret)
 
 static void registers_of(const struct user_regs_struct *u, struct unwind_registers *ret)
 {
-	const uint64_t values[16] = {u->rax, u->rdx, u->rcx, u->rbx, u->rsi, u->rdi, u->rbp, u->rsp,
-				     u->r8,  u->r9,  u->r10, u->r11, u->r12, u->r13, u->r14, u->r15};
+	const uint64_t values[16] = {u->rax, u->rdx, u->rcx, u->rbx, u->rsi, u->rdi,
+				     u->rbp, u->rsp, u->r8,  u->r9,  u->r10, u->r11,
+				     u->r12, u->r13, u->r14, u->r15};
 	*ret = (struct unwind_registers){.ip = u->rip, .known = 0xffff, .exact = 1};
 	memcpy(ret->value, values, sizeof values);
 }
@@ -301,8 +305,7 @@ static void compare(struct truth *t, pid_t tid, const struct chain *ours,
 	if (common == ours->n && common == theirs->n)
 		t->same++;
 	else
-		print_difference(t, tid, ours, theirs, common,
-				 classify(t, ours, theirs, common));
+		print_difference(t, tid, ours, theirs, common, classify(t, ours, theirs, common));
 }
 
 static pid_t group_of(pid_t tid)
@@ -340,7 +343,8 @@ static void look_at(struct truth *t, pid_t tid)
 
 static void add_task(struct truth *t, pid_t tid)
 {
-	vec_foreach(known, &t->tasks) {
+	vec_foreach(known, &t->tasks)
+	{
 		if (*known == tid)
 			return;
 	}
@@ -485,8 +489,7 @@ int main(int argc, char **argv)
 		return 1;
 	add_task(&t, pid);
 	trace(&t, numbers[0], numbers[2]);
-	vec_foreach(tid, &t.tasks)
-		kill(*tid, SIGKILL);
+	vec_foreach(tid, &t.tasks) kill(*tid, SIGKILL);
 	printf("%lu stops, %lu same, %lu frames, %lu whole; differ: %lu guess, %lu ours-longer, "
 	       "%lu other; %lu not compared\n",
 	       t.n, t.same, t.frames, t.whole, t.guess, t.longer, t.other, t.failed);
