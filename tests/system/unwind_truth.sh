@@ -91,6 +91,24 @@ it_agrees_on_hard_stacks_optimized_for_size() { stacks g++ -Os -static-pie; }
 it_agrees_on_hard_stacks_of_clang_and_lld() { stacks clang++ -O3 -fuse-ld=lld; }
 it_agrees_on_hard_stacks_linked_statically() { stacks g++ -O3 -mavx2 -static -fuse-ld=gold; }
 
+# Layouts of every linker, without section headers, cut, without a build ID.
+it_agrees_on_programs_of_awkward_layout() {
+	local directory program line
+	[ -n "${CHECK_LONG:-}" ] || skip "only in make check-long"
+	for directory in "${MW_SHARED:-}" "$tests/../../../shared" /work/shared; do
+		[ -x "$directory/cases/build-elf.sh" ] && break
+	done
+	[ -x "$directory/cases/build-elf.sh" ] || skip "no shared/cases here; set MW_SHARED"
+	"$directory/cases/build-elf.sh" "$here/elf" >build.log 2>&1
+	for program in elf/b*; do
+		[ -x "$program" ] && file -L "$program" | grep -q 'executable\|interpreter' &&
+			[[ $program != *.debug && $program != *.so && $program != *b06* ]] || continue
+		line=$(timeout 20 "$truth" 8 1 1000 -- "./$program" 100000000 | tail -n 1)
+		[[ $line == "8 stops, 8 same"*" 8 whole"* ]] || { echo "$program: $line"; touch bad; }
+	done
+	[ ! -e bad ]
+}
+
 it_agrees_in_at_least_99_5_percent_of_all() {
 	[ -s "$work/truth-counts" ] || skip "nothing was compared"
 	awk '{ n += $1; same += $2; guess += $3 }
