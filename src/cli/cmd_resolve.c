@@ -18,7 +18,7 @@
 
 /* Addresses that are answered together: sorted, they touch each function once. */
 #define BATCH	    16384
-#define CACHE_BYTES ((size_t)16 << 20)
+#define CACHE_BYTES ((size_t)48 << 20)
 
 struct arguments {
 	const char *build_id;
