@@ -146,6 +146,11 @@ void sampler_ask_for_addresses(struct sampler *sampler, const struct mw_file_id 
 /* The file will be announced again at its next sample: opening it failed, another task may help. */
 void sampler_forget_file(struct sampler *sampler, const struct inode_key *key,
 			 const struct mw_file_id *id);
+/*
+ * A number for a file that was not sampled yet: it will not be announced, and its table can be there
+ * before its first sample. 0: the file has one already, there is no room, or the engine knows none.
+ */
+uint32_t sampler_reserve_file(struct sampler *sampler, const struct inode_key *key);
 /* The table of a file number, as tables_supply() says; the answer to on_table_wanted(), or before it. */
 int sampler_supply(struct sampler *sampler, uint32_t number, const struct mw_file_id *id, int fd);
 /* Stops the events and delivers what is left. Counts are final then. */
