@@ -841,11 +841,13 @@ static int go_on(struct first_sight *f, uint32_t number)
 
 /*
  * What the next samples need goes first: who a file is that was sampled, and its unwinding table. Then
- * files that were only executed, which may be many, and names, which may take long.
+ * files that were executed, then those that running processes have mapped, which may be many, and
+ * names, which may take long.
  */
 enum urgency {
 	URGENT,
 	EXECUTED,
+	RUNNING,
 	NAMES,
 	N_URGENCIES,
 };
@@ -856,7 +858,9 @@ static enum urgency urgency_of(const struct first_sight *f, const struct entry *
 		return URGENT; /* in the order in which they came */
 	if (entry->state == STATE_IDENTIFIED && !entry_needs_table(f, entry))
 		return NAMES;
-	return entry->profile_file == NO_FILE ? EXECUTED : URGENT;
+	if (entry->profile_file != NO_FILE)
+		return URGENT;
+	return entry->was_executed ? EXECUTED : RUNNING;
 }
 
 /* What is not urgent does not stand in the children's queue before what may come to be. */

@@ -519,6 +519,7 @@ void sampler_get_counts(struct sampler *s, struct sampler_counts *ret)
 		.walks_full = sum_counter(s, COUNT_WALKS_FULL),
 		.walks = sum_counter(s, COUNT_WALKS),
 		.walk_frames = sum_counter(s, COUNT_FRAMES),
+		.walk_ns = sum_counter(s, COUNT_WALK_NS),
 		.walk_faults = sum_counter(s, COUNT_FAULTS),
 		.walks_moved = sum_counter(s, COUNT_MOVED),
 		.off_cpu = sum_counter(s, COUNT_OFF_CPU),

@@ -105,6 +105,7 @@ struct sampler_counts {
 	uint64_t walks_full;      /* user parts without callers: too many were walked at once */
 	uint64_t walks;           /* user parts walked by tables, */
 	uint64_t walk_frames;     /* their frames, */
+	uint64_t walk_ns;         /* time in all task works, with what they had to wait for */
 	uint64_t walk_faults;     /* words of stacks that had to be brought into memory, */
 	uint64_t walks_moved;     /* tasks that had run on since the sample */
 	uint64_t off_cpu;         /* waits that ended, */
