@@ -9,6 +9,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+/* Bytes of a table that is worth resting. */
+#define LARGE ((size_t)1 << 20)
+
 static void unmap(struct mapped_gsym *mapped)
 {
 	if (mapped->data)
@@ -75,6 +78,18 @@ void symbol_table_load(struct symbol_table *t, struct store *store, const struct
 		enum mw_reason tried = t->meta.failures[STORE_NAMES].reason;
 		t->reason = tried != MW_REASON_NONE ? tried : MW_REASON_FILE_GONE;
 	}
+}
+
+static void rest(const struct mapped_gsym *mapped)
+{
+	if (mapped->data && mapped->size > LARGE)
+		madvise(mapped->data, mapped->size, MADV_DONTNEED);
+}
+
+void symbol_table_rest(const struct symbol_table *table)
+{
+	rest(&table->names);
+	rest(&table->lines);
 }
 
 void symbol_table_deinit(struct symbol_table *t)
