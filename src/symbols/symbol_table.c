@@ -16,6 +16,7 @@ static void unmap(struct mapped_gsym *mapped)
 {
 	if (mapped->data)
 		munmap(mapped->data, mapped->size);
+	free(mapped->steps);
 	*mapped = (struct mapped_gsym){};
 }
 
@@ -32,9 +33,18 @@ static int map(struct mapped_gsym *mapped, int fd)
 	mapped->data = data;
 	mapped->size = (size_t)st.st_size;
 	int r = gsym_init(&mapped->gsym, data, mapped->size, NULL);
-	if (r < 0)
+	if (r < 0) {
 		unmap(mapped);
-	return r;
+		return r;
+	}
+	uint32_t n = gsym_count_steps(&mapped->gsym);
+	mapped->steps = n ? malloc(n * sizeof *mapped->steps) : NULL;
+	if (mapped->steps) { /* without memory it is only slower */
+		gsym_make_steps(&mapped->gsym, mapped->steps);
+		mapped->gsym.steps = mapped->steps;
+		mapped->gsym.n_steps = n;
+	}
+	return 0;
 }
 
 /* 1: mapped, 0: there is none, negative: it cannot be used. *meta is replaced by the one it belongs to. */

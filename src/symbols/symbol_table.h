@@ -22,6 +22,7 @@ struct mapped_gsym {
 	void *data; /* NULL: there is none */
 	size_t size;
 	struct gsym gsym;
+	uint32_t *steps; /* owned; the gsym's */
 };
 
 struct symbol_table {
