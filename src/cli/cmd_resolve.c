@@ -18,7 +18,7 @@
 
 /* Addresses that are answered together: sorted, they touch each function once. */
 #define BATCH	    16384
-#define CACHE_BYTES ((size_t)16 << 20)
+#define CACHE_BYTES ((size_t)48 << 20)
 
 struct arguments {
 	const char *build_id;
@@ -142,6 +142,8 @@ static int keep_kernel(struct resolution *r, uint64_t value, uint64_t address)
 static int keep_nowhere(struct resolution *r, uint64_t value, enum mw_reason reason)
 {
 	struct mw_location location = {.reason = (uint16_t)reason};
+	if (reason == MW_REASON_JIT_NO_MAP && subject_find_code(&r->subject, r->asked[value], &location) == 1)
+		return keep(r, value, &location, 1);
 	return keep(r, value, &location, 0);
 }
 

@@ -267,7 +267,7 @@ static int apply_section(struct dwarf_file *file, const struct elf_section *sect
 	if (!piece || section->link >= elf->sections.n)
 		return 0;
 	_cleanup_free_ uint8_t *table = NULL, *symbols = NULL;
-	uint64_t size, symbols_size;
+	uint64_t size = 0, symbols_size = 0;
 	int r = elf_section_data(elf, section, TABLE_MAX, &table, &size, NULL);
 	if (r == 0)
 		r = elf_section_data(elf, &elf->sections.items[section->link], TABLE_MAX, &symbols,
