@@ -14,6 +14,7 @@
  * its own last change: a mapping that was not touched after the sample was there, as it is, at the
  * sample. An address whose mapping cannot be proved so gets the reason "raced", not a name.
  */
+#include "off_cpu.h"
 #include "stack.h"
 
 extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *work,
@@ -129,11 +130,12 @@ static __always_inline void convert_all(struct pending *p, struct walk *w, struc
 static __always_inline void write_user_part(struct user_record *r, __u32 n, struct pending *p,
 					    __u64 size)
 {
+	__u64 now = bpf_ktime_get_ns();
 	r->header.type = RECORD_USER;
 	r->header.size = size;
 	r->ticket = p->ticket;
 	r->n_frames = n;
-	r->delay_us = (bpf_ktime_get_ns() - p->time) / 1000;
+	r->delay_us = (now - p->time) / 1000;
 	if (bpf_ringbuf_output(&ring, r, size, wake_up()) < 0)
 		count(COUNT_USER_RING_FULL);
 	count(COUNT_CALLBACKS);
@@ -160,16 +162,14 @@ static __always_inline void write_walk(struct walk *w, struct pending *p)
 	count_many(COUNT_FRAMES, n);
 }
 
-static int on_return_to_user(struct bpf_map *map, void *key, void *value)
+static __always_inline void take_user_part(struct pending *p)
 {
-	struct pending *p = value;
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct walk *w = walk_take();
 	if (!w) {
 		count(COUNT_WALKS_FULL);
 		write_reason(p, REASON_NO_USER_STACK);
-		bpf_map_delete_elem(&pending, key);
-		return 0;
+		return;
 	}
 	walk_begin(w, &p->sampled);
 	if (!BPF_CORE_READ(task, mm))
@@ -180,7 +180,17 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 		convert_all(p, w, task);
 	write_walk(w, p);
 	walk_release(w);
+}
+
+/* More than this is a wait for the disk, in which others run. */
+#define RETURN_NS_MAX 1000000
+
+static int on_return_to_user(struct bpf_map *map, void *key, void *value)
+{
+	__u64 began = bpf_ktime_get_ns();
+	take_user_part(value);
 	bpf_map_delete_elem(&pending, key);
+	count_many(COUNT_RETURN_NS, bounded(bpf_ktime_get_ns() - began, RETURN_NS_MAX));
 	return 0;
 }
 
@@ -269,3 +279,40 @@ static __always_inline void ask_for_user_part(struct bpf_perf_event_data *ctx,
 }
 
 DEFINE_SAMPLER(ask_for_user_part)
+
+/* ---- the scheduler --------------------------------------------------------------------------- */
+
+static __always_inline void take_off_cpu(struct task_struct *task, __u64 now)
+{
+	__u32 zero = 0;
+	__u64 blocked = off_cpu_end(task, now);
+	if (!blocked)
+		return;
+	count(COUNT_OFF_CPU);
+	if (blocked < settings.off_cpu_min) {
+		count(COUNT_OFF_CPU_SHORT);
+		count_many(COUNT_OFF_CPU_SHORT_NS, blocked);
+		return;
+	}
+	struct sample_record *r = bpf_map_lookup_elem(&off_cpu_scratch, &zero);
+	if (!r)
+		return;
+	fill_off_cpu(r, task, now, blocked);
+	if (!task->mm)
+		r->user_reason = REASON_EXITING;
+	else if (settings.callers)
+		ask_for_user_part(0, task, r, false);
+	write_sample(r);
+}
+
+/* A task that is switched away from in any other state than running (0) waits for something. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	__u64 now = bpf_ktime_get_ns();
+	if (!preempt && prev_state)
+		off_cpu_begin(prev, now);
+	take_off_cpu(next, now);
+	return 0;
+}

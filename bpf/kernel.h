@@ -141,6 +141,18 @@ struct bpf_map {
 	__u32 id;
 };
 
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
 struct task_struct {
 	unsigned int flags;
 	unsigned int in_execve : 1;
@@ -153,6 +165,7 @@ struct task_struct {
 	struct fs_struct *fs;
 	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
+	struct css_set *cgroups;
 	char comm[16];
 };
 

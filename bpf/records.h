@@ -34,6 +34,9 @@ struct settings {
 	__u32 max_frames; /* of the kernel part of a stack, at most MAX_FRAMES */
 	__u32 max_user_frames; /* at most USER_FRAMES_MAX; by frame pointers, MAX_FRAMES */
 	__u32 walk_by;    /* enum walk_by; deferred engine */
+	__u32 off_cpu_event; /* deferred engine: its number */
+	__u64 off_cpu_min;   /* ns; shorter waits are only added up */
+	__u32 unused;
 	__u32 n_walks;    /* deferred engine: user parts that can be walked at once */
 	__u64 cgroups[CGROUPS_MAX]; /* ids: tasks in these, and below them, are targets too */
 };
@@ -199,6 +202,11 @@ enum counter {
 	COUNT_FRAMES,         /* ... their frames */
 	COUNT_FAULTS,         /* ... words of the stack that had to be brought into memory */
 	COUNT_MOVED,          /* ... of tasks that had run on since the sample */
+	COUNT_RETURN_NS,      /* time in task work, which the kernel's statistics of programs leave out */
+	COUNT_OFF_CPU,        /* waits that ended */
+	COUNT_OFF_CPU_SHORT,  /* ... too soon to become a sample, */
+	COUNT_OFF_CPU_SHORT_NS, /* and their time */
+	COUNT_OFF_CPU_LOST,   /* waits lost to another task with the same slot */
 	N_COUNTERS
 };
 

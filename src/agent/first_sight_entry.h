@@ -42,7 +42,7 @@ struct entry {
 	bool has_names;	       /* the store knows its names, or that it has none */
 	uint32_t sampler_number; /* the last one that it was announced under; 0: none */
 	uint8_t tries;	       /* to open it */
-	uint8_t looks;	       /* into the store */
+	uint64_t looks_until;  /* STATE_IN_STORE: CLOCK_MONOTONIC */
 	bool identity_only;    /* nobody asked for its names */
 	bool was_executed;     /* seen at an exec: nobody can write to it while it runs */
 	uint32_t twin;	       /* STATE_TWIN: the other entry */

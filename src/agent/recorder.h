@@ -62,6 +62,7 @@ struct record_options {
 	size_t n_events;
 	uint64_t frequency; /* samples a second on each CPU; 0 if `count` is set */
 	uint64_t count;     /* one sample each so many events; 0 if `frequency` is set */
+	uint64_t off_cpu_min; /* ns: shorter waits are no samples of the event off-cpu */
 	enum record_call_graph call_graph;
 	uint64_t max_stack; /* frames of each kind (kernel, user) */
 	uint64_t unwind_memory; /* bytes that unwinding tables may take in the kernel; 0: 256 MiB */

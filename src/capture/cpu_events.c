@@ -198,6 +198,8 @@ static int add_cpu(struct cpu_events *c, uint32_t cpu, struct mw_error *e)
 	if (has_cpu(c, cpu))
 		return 0;
 	for (uint32_t event = 0; event < c->n_events; event++) {
+		if (c->events[event].is_off_cpu)
+			continue;
 		int r = add_counter(c, event, cpu, e);
 		if (r == -ENODEV && c->counters.n)
 			return 0; /* it went while we looked */

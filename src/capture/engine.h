@@ -20,6 +20,8 @@ struct engine {
 	bool (*is_offered)(void);
 	/* Callers can be found by unwinding tables, not only by frame pointers. */
 	bool walks_by_tables;
+	/* It has the event off-cpu. */
+	bool measures_waits;
 };
 
 extern const struct engine engine_deferred;

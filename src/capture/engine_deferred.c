@@ -14,4 +14,4 @@ static bool is_offered(void)
 	return kernel_btf_has_function("bpf_task_work_schedule_resume_impl");
 }
 
-const struct engine engine_deferred = {"deferred", object, is_offered, true};
+const struct engine engine_deferred = {"deferred", object, is_offered, true, true};

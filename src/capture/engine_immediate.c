@@ -15,4 +15,4 @@ static bool is_offered(void)
 	return kernel_btf_has_member("task_struct", "self_exec_id");
 }
 
-const struct engine engine_immediate = {"immediate", object, is_offered, false};
+const struct engine engine_immediate = {"immediate", object, is_offered, false, false};

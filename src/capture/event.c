@@ -16,6 +16,10 @@ struct known_event {
 	uint64_t config;
 };
 
+/* Ours, beside those of the kernel. */
+#define OFF_CPU	     "off-cpu"
+#define TYPE_OFF_CPU UINT32_MAX
+
 static const struct known_event known_events[] = {
 	{"cycles", "cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
 	{"instructions", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
@@ -37,6 +41,7 @@ static const struct known_event known_events[] = {
 	{"context-switches", "cs", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
 	{"cpu-migrations", "migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
 	{"alignment-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS},
+	{OFF_CPU, NULL, TYPE_OFF_CPU, 0},
 	{"emulation-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS},
 };
 
@@ -92,13 +97,18 @@ int event_parse(const char *name, struct event *ret, struct mw_error *e)
 	struct event event = *ret;
 	event.type = known->type;
 	event.config = known->config;
-	event.counts_time = known->type == PERF_TYPE_SOFTWARE &&
-			    (known->config == PERF_COUNT_SW_CPU_CLOCK ||
-			     known->config == PERF_COUNT_SW_TASK_CLOCK);
+	event.is_off_cpu = known->type == TYPE_OFF_CPU;
+	event.counts_time = event.is_off_cpu || (known->type == PERF_TYPE_SOFTWARE &&
+						 (known->config == PERF_COUNT_SW_CPU_CLOCK ||
+						  known->config == PERF_COUNT_SW_TASK_CLOCK));
 	event.user_only = event.kernel_only = false;
 	if (name[n] == ':' && parse_modifiers(name + n + 1, &event) < 0)
 		return error_set(e, -EINVAL,
 				 "unknown modifier in event '%.60s': u and k are known", name);
+	if (event.is_off_cpu && name[n])
+		return error_set(e, -EINVAL, "off-cpu takes no modifier: a wait has both parts");
+	if (event.is_off_cpu)
+		event.frequency = event.period = 0;
 	snprintf(event.name, sizeof event.name, "%s%s", known->name, name + n);
 	*ret = event;
 	return 0;

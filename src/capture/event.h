@@ -16,6 +16,7 @@ struct event {
 	uint32_t type;   /* PERF_TYPE_* */
 	uint64_t config; /* PERF_COUNT_* */
 	bool counts_time; /* its unit is ns of CPU time, not occurrences */
+	bool is_off_cpu;  /* no event of the kernel's: the time of waits, measured by the sampler */
 	bool user_only;   /* the :u modifier */
 	bool kernel_only; /* :k */
 	uint64_t frequency; /* samples a second; 0: period counts */

@@ -49,6 +49,8 @@ struct sampler {
 	int files;		     /* maps, of the object */
 	int targets;
 	int counters;
+	struct bpf_program *on_switch; /* NULL: the engine has none */
+	struct bpf_link *switches;     /* of on_switch, while waits are measured */
 	struct bpf_link *links[3]; /* of the programs that follow targets */
 	size_t n_links;
 	struct ring_buffer *ring;
@@ -178,6 +180,16 @@ static int on_libbpf_message(enum libbpf_print_level level, const char *format, 
 	return 0;
 }
 
+/* Number of the event that is the time of waits; -1: nobody asked. */
+static int off_cpu_event(const struct sampler *s)
+{
+	for (size_t i = 0; i < s->options.n_events; i++) {
+		if (s->options.events[i].is_off_cpu)
+			return (int)i;
+	}
+	return -1;
+}
+
 static uint32_t at_most(uint32_t asked, uint32_t limit)
 {
 	return asked && asked < limit ? asked : limit;
@@ -201,6 +213,8 @@ static int change_settings(struct sampler *s, struct mw_error *e)
 		.max_user_frames = at_most(o->max_frames, USER_FRAMES_MAX),
 		.walk_by = o->engine->walks_by_tables ? o->walk : SAMPLER_FRAME_POINTERS,
 		.n_walks = n_walks(s),
+		.off_cpu_event = (uint32_t)MAX(off_cpu_event(s), 0),
+		.off_cpu_min = o->off_cpu_min,
 	};
 	for (size_t i = 0; i < MIN(o->n_cgroups, (size_t)SAMPLER_CGROUPS_MAX); i++)
 		settings.cgroups[settings.n_cgroups++] = o->cgroups[i];
@@ -212,6 +226,9 @@ static int change_settings(struct sampler *s, struct mw_error *e)
 	struct bpf_map *walks = bpf_object__find_map_by_name(s->bpf, "walks");
 	if (walks)
 		bpf_map__set_max_entries(walks, settings.n_walks);
+	struct bpf_map *off_cpu = bpf_object__find_map_by_name(s->bpf, "off_cpu");
+	if (off_cpu && off_cpu_event(s) < 0)
+		bpf_map__set_max_entries(off_cpu, 1);
 	return 0;
 }
 
@@ -222,6 +239,8 @@ static void choose_programs(struct sampler *s)
 	bpf_object__for_each_program(program, s->bpf) {
 		if (strcmp(bpf_program__name(program), "on_sample") == 0)
 			s->program = program;
+		else if (strcmp(bpf_program__name(program), "on_switch") == 0)
+			bpf_program__set_autoload(s->on_switch = program, off_cpu_event(s) >= 0);
 		else
 			bpf_program__set_autoload(program, !s->options.all_tasks);
 	}
@@ -231,7 +250,8 @@ static int attach_followers(struct sampler *s, struct mw_error *e)
 {
 	struct bpf_program *program;
 	bpf_object__for_each_program(program, s->bpf) {
-		if (program == s->program || s->n_links == ARRAY_SIZE(s->links))
+		if (program == s->program || program == s->on_switch ||
+		    s->n_links == ARRAY_SIZE(s->links))
 			continue;
 		struct bpf_link *link = bpf_program__attach(program);
 		if (!link)
@@ -313,6 +333,7 @@ void sampler_free(struct sampler *s)
 {
 	if (!s)
 		return;
+	bpf_link__destroy(s->switches);
 	cpu_events_free(s->events);
 	tables_free(s->tables);
 	ring_buffer__free(s->ring);
@@ -348,10 +369,25 @@ int sampler_add_after_exec(struct sampler *s, uint32_t pid, struct mw_error *e)
 	return add_target(s, TARGET_PROCESS, pid, true, e);
 }
 
+/* Whether waits are measured now. */
+static int follow_switches(struct sampler *s, bool follow, struct mw_error *e)
+{
+	if (off_cpu_event(s) < 0)
+		return 0;
+	if (!follow) {
+		bpf_link__destroy(take_ptr(s->switches));
+		return 0;
+	}
+	if (!s->switches)
+		s->switches = bpf_program__attach(s->on_switch);
+	return s->switches ? 0 : error_errno(e, -errno, "cannot follow the scheduler");
+}
+
 int sampler_start(struct sampler *s, struct mw_error *e)
 {
-	return cpu_events_open(s->options.events, s->options.n_events, s->program,
-			       s->options.log, &s->events, e);
+	int r = cpu_events_open(s->options.events, s->options.n_events, s->program,
+				s->options.log, &s->events, e);
+	return r == 0 ? follow_switches(s, true, e) : r;
 }
 
 int sampler_fd(const struct sampler *s)
@@ -392,6 +428,7 @@ void sampler_follow_cpus(struct sampler *s)
 void sampler_pause(struct sampler *s, bool pause)
 {
 	cpu_events_pause(s->events, pause);
+	follow_switches(s, !pause, NULL);
 }
 
 void sampler_set_divisor(struct sampler *s, unsigned divisor)
@@ -441,6 +478,7 @@ static uint64_t n_under_way(const struct sampler *s)
 int sampler_stop(struct sampler *s)
 {
 	cpu_events_stop(s->events);
+	follow_switches(s, false, NULL);
 	/* Tasks that run deliver their user part at once; those that sleep are not waited for. */
 	for (int tries = 0; tries < 10 && n_under_way(s); tries++)
 		usleep(2000);
@@ -471,6 +509,10 @@ void sampler_get_counts(struct sampler *s, struct sampler_counts *ret)
 		.walk_frames = sum_counter(s, COUNT_FRAMES),
 		.walk_faults = sum_counter(s, COUNT_FAULTS),
 		.walks_moved = sum_counter(s, COUNT_MOVED),
+		.off_cpu = sum_counter(s, COUNT_OFF_CPU),
+		.off_cpu_short = sum_counter(s, COUNT_OFF_CPU_SHORT),
+		.off_cpu_short_ns = sum_counter(s, COUNT_OFF_CPU_SHORT_NS),
+		.off_cpu_lost = sum_counter(s, COUNT_OFF_CPU_LOST),
 	};
 	ret->cpu_unwatched_ns = s->events ? cpu_events_unwatched(s->events) : 0;
 	if (s->tables)
@@ -479,10 +521,19 @@ void sampler_get_counts(struct sampler *s, struct sampler_counts *ret)
 		ret->expected += cpu_events_expected(s->events, i);
 }
 
-uint64_t sampler_run_time(const struct sampler *s)
+static uint64_t run_time_of(const struct bpf_program *program)
 {
 	struct bpf_prog_info info = {};
 	uint32_t size = sizeof info;
-	int fd = bpf_program__fd(s->program);
+	int fd = bpf_program__fd(program);
 	return bpf_obj_get_info_by_fd(fd, &info, &size) < 0 ? 0 : info.run_time_ns;
+}
+
+/* The kernel counts programs, but not the task works that they leave behind. */
+uint64_t sampler_run_time(const struct sampler *s)
+{
+	uint64_t spent = run_time_of(s->program);
+	if (s->switches)
+		spent += run_time_of(s->on_switch);
+	return spent + sum_counter(s, COUNT_RETURN_NS);
 }

@@ -39,6 +39,7 @@ struct sampler_options {
 	uint32_t max_frames; /* of each part of a stack; 0: as many as there can be: 127 in the kernel and by
 			      * frame pointers, 1024 by tables */
 	enum sampler_walk walk; /* how callers are found in user space */
+	uint64_t off_cpu_min; /* ns: shorter waits are counted, and are no samples */
 	uint64_t unwind_memory; /* bytes that tables may take in the kernel; 0: TABLES_LIMIT */
 	uint32_t ring_size; /* bytes, a power of two; 0: 8 MiB */
 	const struct log *log;
@@ -106,6 +107,10 @@ struct sampler_counts {
 	uint64_t walk_frames;     /* their frames, */
 	uint64_t walk_faults;     /* words of stacks that had to be brought into memory, */
 	uint64_t walks_moved;     /* tasks that had run on since the sample */
+	uint64_t off_cpu;         /* waits that ended, */
+	uint64_t off_cpu_short;   /* too soon to become a sample, */
+	uint64_t off_cpu_short_ns; /* and their time; */
+	uint64_t off_cpu_lost;    /* waits that were lost to others */
 	struct tables_counts tables;
 };
 

@@ -47,7 +47,7 @@ static const struct option_choice events[] = {
 	{"instructions", NULL},     {"page-faults", NULL},   {"context-switches", NULL},
 	{"cpu-migrations", NULL},   {"minor-faults", NULL},  {"major-faults", NULL},
 	{"cache-misses", NULL},     {"cache-references", NULL}, {"branches", NULL},
-	{"branch-misses", NULL},    {},
+	{"branch-misses", NULL},    {"off-cpu", NULL},       {},
 };
 
 #define AT(field) .offset = offsetof(struct arguments, field)
@@ -78,8 +78,12 @@ static const struct option_spec options[] = {
 	 .help = "Count the time too in which a CPU had nothing to do."},
 
 	{OPTION_TEXTS, 'e', "event", "EVENT", AT(events), .choices = events, .group = "How to sample",
-	 .help = "What to count, by perf's names (cycles, cpu-clock, page-faults ...). The default is "
-		 "cycles, and cpu-clock where the machine has no counters for it."},
+	 .help = "What to count, by perf's names (cycles, cpu-clock, page-faults ...), or off-cpu: the time "
+		 "that tasks waited, by where they did. The default is cycles, and cpu-clock where the machine has no "
+		 "counters for it."},
+	{OPTION_TIME, 0, "off-cpu-min", "TIME", AT(record.off_cpu_min), .min = 0,
+	 .help = "For -e off-cpu, the time that tasks were blocked: shorter waits than this are added up, and are no "
+		 "samples. Default: 1ms."},
 	{OPTION_NUMBER, 'F', "freq", "HZ", AT(record.frequency), .min = 1, .max = 100000,
 	 .help = "Samples a second on each CPU that works. Default: 99."},
 	{OPTION_NUMBER, 'c', "count", "N", AT(record.count), .min = 1,
@@ -131,6 +135,7 @@ static const struct arguments defaults = {
 		.max_stack = 1024,
 		.engine = RECORD_ENGINE_AUTO,
 		.bucket = 100000000,
+		.off_cpu_min = 1000000,
 		.symbolize_budget = 1000000000,
 		.output = "mapwright.mwp",
 	},
@@ -210,6 +215,9 @@ static int complete(struct invocation *in, struct arguments *a)
 	if (!r->all_cpus && !a->pids.n && !a->tids.n && !a->containers.n && !a->cgroups.n && !in->argc)
 		return command_misuse(in->command, "nothing to record: say -a, -p PID, -t TID, "
 						   "--container, --cgroup or a command to run");
+	if (strcmp(r->output, "-") == 0)
+		return command_misuse(in->command, "-o -: a profile is written in many places of its file, and "
+						   "cannot go to standard output; ./- is a file of that name");
 	if (a->containers.n || a->cgroups.n) /* of the whole machine, only these */
 		r->all_cpus = false;
 	if (!r->frequency && !r->count)

@@ -20,9 +20,31 @@ struct kept_name {
 	char *readable; /* owned; NULL: as it is */
 };
 
+/* What a function is called instead of its name; see is_cplusplus(). */
+struct renamed {
+	uint64_t key;
+	const char *name; /* NULL: the place is free */
+};
+
+/* Source files in written form. */
+#define FILES	  4096
+#define FILES_MAX ((size_t)1 << 20) /* bytes of all; then all are forgotten */
+
+struct kept_file {
+	const char *directory;
+	const char *file;
+	size_t at; /* in the texts */
+	size_t n;
+};
+
 struct answer_writer {
 	struct answer_options o;
 	size_t bytes;
+	struct kept_file files[FILES];
+	struct buffer file_texts;
+	struct renamed *renamed; /* owned */
+	size_t renamed_size;
+	size_t n_renamed;
 	struct kept_name names[NAMES];
 };
 
@@ -49,6 +71,8 @@ void answer_writer_free(struct answer_writer *w)
 	if (!w)
 		return;
 	forget_names(w);
+	free(w->renamed);
+	buffer_deinit(&w->file_texts);
 	free(w);
 }
 
@@ -114,7 +138,7 @@ static void put_escaped(struct buffer *b, const char *text)
 		buffer_bytes(b, text, n);
 }
 
-static void put_file(struct buffer *b, const struct mw_location *l, void (*put_text)(struct buffer *b, const char *text))
+static void put_file_text(struct buffer *b, const struct mw_location *l, void (*put_text)(struct buffer *b, const char *text))
 {
 	if (l->directory && *l->directory) {
 		put_text(b, l->directory);
@@ -124,6 +148,28 @@ static void put_file(struct buffer *b, const struct mw_location *l, void (*put_t
 	put_text(b, l->file);
 }
 
+/* The same files come again and again: each is put together once. */
+static void put_file(struct answer_writer *w, struct buffer *b, const struct mw_location *l,
+		     void (*put_text)(struct buffer *b, const char *text))
+{
+	uint64_t hash = hash_u64((uintptr_t)l->file ^ (uintptr_t)l->directory << 20);
+	struct kept_file *kept = &w->files[hash % FILES];
+	if (kept->file != l->file || kept->directory != l->directory) {
+		if (w->file_texts.n > FILES_MAX) {
+			memset(w->files, 0, sizeof w->files);
+			w->file_texts.n = 0;
+		}
+		kept->at = w->file_texts.n;
+		put_file_text(&w->file_texts, l, put_text);
+		kept->n = w->file_texts.n - kept->at;
+		kept->file = l->file;
+		kept->directory = l->directory;
+	}
+	b->failed |= w->file_texts.failed;
+	if (!b->failed)
+		buffer_bytes(b, w->file_texts.data + kept->at, kept->n);
+}
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static void text_location(struct answer_writer *w, const struct mw_location *l, struct buffer *b)
@@ -131,7 +177,7 @@ static void text_location(struct answer_writer *w, const struct mw_location *l, 
 	put_escaped(b, readable_name(w, l->name));
 	if (l->file) {
 		put(b, " at ");
-		put_file(b, l, put_escaped);
+		put_file(w, b, l, put_escaped);
 		put(b, ":");
 		if (l->line)
 			put_number(b, l->line, 10, 1);
@@ -161,13 +207,87 @@ static void write_text(struct answer_writer *w, const struct answer *a, struct b
 
 /* ---- addr2line ------------------------------------------------------------------------------- */
 
-static void addr2line_location(struct answer_writer *w, const struct mw_location *l,
+/*
+ * For a function of C++ whose debug information has no mangled name, binutils 2.40 prints the symbol at
+ * the address instead, the first time that the function is the innermost one (an inlined one, too, of
+ * which the symbol is not). From then on it prints the symbol if that starts where the function does,
+ * and else the name that it has. To stand in for it is to do the same.
+ */
+static bool is_cplusplus(const struct answer *a)
+{
+	static const char *const suffixes[] = {".cc", ".cpp", ".cxx", ".C", ".hpp", ".hh", ".tcc"};
+	const char *file = a->chain[a->n - 1].file;
+	if (strncmp(a->symbol->name, "_Z", 2) == 0)
+		return true;
+	size_t n = file ? strlen(file) : 0;
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		size_t m = strlen(suffixes[i]);
+		if (n > m && strcmp(file + n - m, suffixes[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Which function, or which call of one that is inlined, a location of a chain is. */
+static uint64_t key_of_function(const struct answer *a, size_t i)
+{
+	const struct mw_location *l = &a->chain[i];
+	uint64_t key = hash_u64(a->chain[a->n - 1].address ^ (uint64_t)(a->n - i) << 48);
+	key = hash_u64(key ^ (uintptr_t)l->name);
+	return i + 1 < a->n ? hash_u64(key ^ a->chain[i + 1].line) : key;
+}
+
+/* The place of a renamed function, or the free one for it; NULL without memory. */
+static struct renamed *find_renamed(struct answer_writer *w, uint64_t key)
+{
+	if (w->n_renamed * 2 >= w->renamed_size) {
+		size_t size = w->renamed_size ? w->renamed_size * 2 : 1024;
+		struct renamed *grown = calloc(size, sizeof *grown);
+		if (!grown)
+			return NULL;
+		for (size_t i = 0; i < w->renamed_size; i++) {
+			size_t at = w->renamed[i].key & (size - 1);
+			while (w->renamed[i].name && grown[at].name)
+				at = (at + 1) & (size - 1);
+			if (w->renamed[i].name)
+				grown[at] = w->renamed[i];
+		}
+		free(w->renamed);
+		w->renamed = grown;
+		w->renamed_size = size;
+	}
+	size_t at = key & (w->renamed_size - 1);
+	while (w->renamed[at].name && w->renamed[at].key != key)
+		at = (at + 1) & (w->renamed_size - 1);
+	return &w->renamed[at];
+}
+
+static const char *name_for_addr2line(struct answer_writer *w, const struct answer *a, size_t i)
+{
+	const char *name = a->chain[i].name;
+	if (!a->symbol || !a->symbol->name || strncmp(name, "_Z", 2) == 0 || !is_cplusplus(a))
+		return name;
+	struct renamed *renamed = find_renamed(w, key_of_function(a, i));
+	if (!renamed)
+		return name;
+	if (!renamed->name && i == 0) {
+		bool is_its_own = a->n == 1 && a->symbol->address == a->chain[0].address;
+		*renamed = (struct renamed){key_of_function(a, i),
+					    is_its_own ? a->symbol->name : name};
+		w->n_renamed++;
+		return a->symbol->name;
+	}
+	return renamed->name ? renamed->name : name;
+}
+
+static void addr2line_location(struct answer_writer *w, const struct answer *a, size_t i,
 			       struct buffer *b)
 {
-	put(b, readable_name(w, l->name));
+	const struct mw_location *l = &a->chain[i];
+	put(b, readable_name(w, name_for_addr2line(w, a, i)));
 	put(b, " at ");
 	if (l->file)
-		put_file(b, l, put);
+		put_file(w, b, l, put);
 	else
 		put(b, "??");
 	put(b, ":");
@@ -188,7 +308,7 @@ static void write_addr2line(struct answer_writer *w, const struct answer *a, str
 	for (size_t i = 0; i < a->n; i++) {
 		if (i)
 			put(b, " (inlined by) ");
-		addr2line_location(w, &a->chain[i], b);
+		addr2line_location(w, a, i, b);
 	}
 }
 
@@ -242,7 +362,7 @@ static void json_location(struct answer_writer *w, const struct mw_location *l, 
 	json_text(b, "symbol", l->name);
 	if (l->file) {
 		put(b, ",\"file\":\"");
-		put_file(b, l, put_json);
+		put_file_text(b, l, put_json);
 		put(b, "\"");
 	}
 	if (l->line) {

@@ -118,6 +118,12 @@ static int fold_command(struct folder *f, uint32_t command, uint32_t *ret)
 	return 0;
 }
 
+/* A sample of a wait says nothing without its length: ns. */
+static bool weighs_time(const struct profile *p, const struct profile_sample *s)
+{
+	return strcmp(profile_string(p, p->events.items[s->event].name), "off-cpu") == 0;
+}
+
 static int fold_sample(struct folder *f, const struct profile_sample *s)
 {
 	uint32_t frames[PROFILE_DEPTH_MAX], command, line;
@@ -140,7 +146,7 @@ static int fold_sample(struct folder *f, const struct profile_sample *s)
 	while (r == 0 && f->counts.n <= line)
 		r = vec_push(&f->counts, 0);
 	if (r == 0)
-		f->counts.items[line] += s->count;
+		f->counts.items[line] += weighs_time(f->p, s) ? s->value : s->count;
 	return r;
 }
 

@@ -28,7 +28,18 @@ void gsym_decoded_deinit(struct gsym_decoded *d)
 /* Nearly all numbers here are of one byte; the rest takes the longer way. */
 static inline uint64_t next_uleb(struct cursor *c)
 {
-	return c->at < c->end && *c->at < 0x80 ? *c->at++ : cursor_uleb(c);
+	const uint8_t *at = c->at;
+	if (c->end - at < 2)
+		return cursor_uleb(c);
+	if (at[0] < 0x80) {
+		c->at = at + 1;
+		return at[0];
+	}
+	if (at[1] < 0x80) {
+		c->at = at + 2;
+		return (uint64_t)(at[0] & 0x7f) | (uint64_t)at[1] << 7;
+	}
+	return cursor_uleb(c);
 }
 
 static inline uint8_t next_byte(struct cursor *c)
@@ -60,9 +71,13 @@ static __attribute__((noinline)) uint64_t long_leb(const uint8_t *at, const uint
 static inline struct line_run take_leb(struct line_run run, bool is_signed, uint64_t *ret)
 {
 	const uint8_t *at = run.at;
-	if (at < run.end && *at < 0x80) {
+	if (run.end - at > 1 && *at < 0x80) {
 		*ret = is_signed ? (uint64_t)((int64_t)((uint64_t)*at << 57) >> 57) : *at;
 		run.at++;
+	} else if (run.end - at > 1 && at[1] < 0x80) {
+		uint64_t value = (uint64_t)(at[0] & 0x7f) | (uint64_t)at[1] << 7;
+		*ret = is_signed ? (uint64_t)((int64_t)(value << 50) >> 50) : value;
+		run.at += 2;
 	} else {
 		*ret = long_leb(at, run.end, is_signed, &at);
 		run.at = at;
@@ -159,7 +174,8 @@ static int run_to(const struct gsym_decoded *d, struct line_run run, bool any, u
 		if (run.address == offset)
 			break;
 	}
-	*ret = (struct gsym_row){d->start + found.address, found.file, found.line};
+	if (any)
+		*ret = (struct gsym_row){d->start + found.address, found.file, found.line};
 	return any;
 }
 
@@ -487,9 +503,9 @@ size_t gsym_search(const struct gsym *gsym, const struct gsym_entry *entry, uint
 	struct gsym_decoded d = {.start = entry->start};
 	struct cursor lines = find_info(gsym, entry->info, INFO_LINES);
 	struct line_run run;
-	if (!cursor_ok(&lines) || !start_program(&d, &lines, &run) ||
-	    !run_to(&d, run, false, address - entry->start, ret_row))
-		*ret_row = (struct gsym_row){};
+	*ret_row = (struct gsym_row){};
+	if (cursor_ok(&lines) && start_program(&d, &lines, &run))
+		run_to(&d, run, false, address - entry->start, ret_row);
 	struct cursor inlines = find_info(gsym, entry->info, INFO_INLINES);
 	if (!cursor_ok(&inlines))
 		return 0;

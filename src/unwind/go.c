@@ -5,6 +5,8 @@
 #include "base/cursor.h"
 #include "unwind/rule.h"
 
+#include <string.h>
+
 #define TABLE_MAX     (UINT64_C(256) << 20)
 #define FUNCTIONS_MAX (UINT32_C(1) << 22)
 #define PAIRS_MAX     65536 /* of one function */
@@ -25,13 +27,15 @@ struct go_table {
 	uint8_t quantum;
 	uint64_t n_functions;
 	uint64_t text;	    /* that functions are relative to; 0 before 1.18 */
-	uint64_t pctab;	    /* offsets */
+	uint64_t names;	    /* offsets */
+	uint64_t pctab;
 	uint64_t functions; /* also of what offsets of functions are relative to */
 };
 
 struct go_function {
 	uint64_t begin; /* addresses */
 	uint64_t end;
+	uint32_t name;	 /* offset in names */
 	uint32_t depths; /* offset in pctab; 0: none */
 	uint8_t flags;
 };
@@ -50,12 +54,13 @@ static int read_header(struct go_table *table)
 	cursor_u64(&c); /* count of files */
 	if (table->magic != MAGIC_1_16)
 		table->text = cursor_u64(&c);
-	cursor_u64(&c); /* names of functions */
+	table->names = cursor_u64(&c);
 	cursor_u64(&c); /* compilation units */
 	cursor_u64(&c); /* names of files */
 	table->pctab = cursor_u64(&c);
 	table->functions = cursor_u64(&c);
-	return cursor_ok(&c) && table->n_functions <= FUNCTIONS_MAX && table->quantum ? 0 : -EBADMSG;
+	return cursor_ok(&c) && table->n_functions <= FUNCTIONS_MAX && table->quantum ? 0
+										      : -EBADMSG;
 }
 
 /* The start of function number i, or the end of the last one, and where its description is. */
@@ -84,7 +89,8 @@ static bool read_function(const struct go_table *table, uint64_t i, struct go_fu
 		return false;
 	cursor_seek(&c, at);
 	cursor_bytes(&c, table->magic == MAGIC_1_16 ? 8 : 4); /* entry */
-	cursor_bytes(&c, 12);				       /* name, args, deferreturn */
+	ret->name = cursor_u32(&c);
+	cursor_bytes(&c, 8); /* args, deferreturn */
 	ret->depths = cursor_u32(&c);
 	cursor_bytes(&c, 16); /* pcfile, pcln, npcdata, unit */
 	if (table->magic == MAGIC_1_20)
@@ -140,9 +146,20 @@ static int add_depths(const struct go_table *table, const struct go_function *f,
 	return 0;
 }
 
+/* mcall leaves the goroutine's stack for the scheduler's for good: what runs on it has no caller. */
+static bool is_mcall(const struct go_table *table, const struct go_function *f)
+{
+	struct cursor c = table->bytes;
+	uint64_t at;
+	if (__builtin_add_overflow(table->names, f->name, &at) || !cursor_seek(&c, at))
+		return false;
+	const char *name = cursor_string(&c);
+	return name && strcmp(name, "runtime.mcall") == 0;
+}
+
 static int add_function(const struct go_table *table, const struct go_function *f, plain_list *ret)
 {
-	if (f->flags & FLAG_TOP_FRAME)
+	if (f->flags & FLAG_TOP_FRAME || (f->flags & FLAG_SP_WRITE && is_mcall(table, f)))
 		return plain_add(ret, f->begin, f->end, (struct unwind_rule){.kind = UNWIND_END});
 	if (f->flags & FLAG_SP_WRITE)
 		return plain_add(ret, f->begin, f->end,

@@ -13,27 +13,32 @@ struct go_function {
 	uint32_t begin; /* from TEXT */
 	uint8_t flags;
 	uint8_t depths[16]; /* pairs, with the 0 that ends them */
+	uint32_t name;	    /* offset in `names` */
 };
+
+static const char names[] = "main.f\0runtime.mcall";
 
 static const struct go_function functions[] = {
 	/* 0 for 4 bytes, 24 for 16, 0 to the end */
 	{0x00, 0, {2, 4, 48, 16, 47, 12, 0}},
-	{0x40, 1, {2, 64, 0}},	     /* nobody calls it */
-	{0x80, 2, {2, 64, 0}},	     /* writes to the stack pointer */
+	{0x40, 1, {2, 64, 0}},	      /* nobody calls it */
+	{0x80, 2, {2, 64, 0}},	      /* writes to the stack pointer */
 	{0xc0, 4, {2, 4, 16, 60, 0}}, /* assembly */
-	{0x100, 0, {3, 64, 0}},      /* a depth below zero */
+	{0x100, 0, {3, 64, 0}},	      /* a depth below zero */
 	{0x140, 0, {2, 4, 8, 60, 0}}, /* a depth that is no multiple of 8 */
+	{0x180, 2, {2, 64, 0}, 7},    /* writes to the stack pointer, and never returns */
 };
 #define N ARRAY_SIZE(functions)
 
-static void put_function(struct buffer *out, uint32_t magic, const struct go_function *f, uint32_t depths)
+static void put_function(struct buffer *out, uint32_t magic, const struct go_function *f,
+			 uint32_t depths)
 {
 	if (magic == 0xfffffffa)
 		buffer_u64(out, TEXT + f->begin);
 	else
 		buffer_u32(out, f->begin);
 	for (int i = 0; i < 3; i++)
-		buffer_u32(out, 0); /* name, args, deferreturn */
+		buffer_u32(out, i ? 0 : f->name); /* name, args, deferreturn */
 	buffer_u32(out, depths);
 	for (int i = 0; i < 4; i++)
 		buffer_u32(out, 0);
@@ -67,21 +72,23 @@ static void put_table(struct buffer *out, uint32_t magic)
 	buffer_u64(out, 1);
 	if (!is_old)
 		buffer_u64(out, TEXT);
-	for (int i = 0; i < 3; i++)
-		buffer_u64(out, 0);
+	buffer_u64(out, PCTAB + 1 + N * 16);
+	buffer_u64(out, 0);
+	buffer_u64(out, 0);
 	buffer_u64(out, PCTAB);
 	buffer_u64(out, FUNCTIONS);
 	buffer_align(out, PCTAB);
 	buffer_u8(out, 0);
 	for (size_t i = 0; i < N; i++)
 		buffer_bytes(out, functions[i].depths, 16);
+	buffer_bytes(out, names, sizeof names);
 	buffer_align(out, FUNCTIONS);
 	uint64_t at = (2 * N + 1) * word;
 	for (size_t i = 0; i < N; i++) {
 		put_word(out, magic, (is_old ? TEXT : 0) + functions[i].begin);
 		put_word(out, magic, at + i * size);
 	}
-	put_word(out, magic, (is_old ? TEXT : 0) + 0x180);
+	put_word(out, magic, (is_old ? TEXT : 0) + 0x1c0);
 	for (size_t i = 0; i < N; i++)
 		put_function(out, magic, &functions[i], (uint32_t)(1 + i * 16));
 }
@@ -113,7 +120,8 @@ static void find(uint32_t magic, size_t n, plain_list *ret)
 
 static struct unwind_rule rule_at(const plain_list *list, uint64_t address)
 {
-	vec_foreach(range, list) {
+	vec_foreach(range, list)
+	{
 		if (address >= range->address && address < range->end)
 			return range->rule;
 	}
@@ -147,6 +155,7 @@ static void gives_each_instruction_its_depth_in_every_version(void **state)
 		is_depth(&list, TEXT + 0xc4, 8);
 		assert_int_equal(rule_at(&list, TEXT + 0xc4).saved[0], UNWIND_UNDEFINED);
 		assert_int_equal(rule_at(&list, TEXT + 0x100).kind, UNWIND_NO_RULE);
+		assert_int_equal(rule_at(&list, TEXT + 0x180).kind, UNWIND_END);
 		is_depth(&list, TEXT + 0x140, 0);
 		assert_int_equal(rule_at(&list, TEXT + 0x144).kind, UNWIND_NO_RULE);
 		vec_deinit(&list);
@@ -159,7 +168,7 @@ static void survives_a_table_cut_at_any_byte(void **state)
 		plain_list list = {};
 		find(0xfffffff1, n, &list);
 		vec_foreach(range, &list)
-			assert_true(range->address >= TEXT && range->end <= TEXT + 0x180);
+			assert_true(range->address >= TEXT && range->end <= TEXT + 0x1c0);
 		vec_deinit(&list);
 	}
 }

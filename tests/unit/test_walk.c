@@ -135,8 +135,8 @@ static void finds_registers_that_were_saved_some_frames_below(void **state)
 {
 	struct world *w = world_new();
 	struct unwind_rule saves = rule_of_depth(24), needs = rule_of_depth(8);
-	saves.saved[0] = -2; /* rbp */
-	saves.saved[1] = -3; /* rbx */
+	saves.saved[0] = -2;	/* rbp */
+	saves.saved[1] = -3;	/* rbx */
 	needs.cfa_register = 3; /* as the dynamic linker's resolver */
 	add(w, 0, saves);
 	add(w, 16, rule_of_depth(8));

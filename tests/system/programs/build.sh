@@ -52,7 +52,8 @@ stacks plain g++
 stacks small g++ -Os
 stacks fast g++ -O3
 stacks static g++ -static
-stacks static-pie g++ -static-pie
+stacks pie g++ -static-pie
 stacks no-hdr g++ -Wl,--no-eh-frame-hdr
 stacks clang clang++
 stacks lld clang++ -O3 -fuse-ld=lld
+gcc -O2 -fno-optimize-sibling-calls "$source/waits.c" -o waits

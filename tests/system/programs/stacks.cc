@@ -314,7 +314,7 @@ int main(int argc, char **argv)
 		prctl(PR_SET_NAME, "warming");
 		seconds = 0.02;
 		way.run();
-		usleep(300000);
+		usleep(200000);
 		prctl(PR_SET_NAME, argv[3]);
 		leaf = true_leaf;
 		seconds = atof(argv[2]);
