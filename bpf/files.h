@@ -89,7 +89,7 @@ __noinline int file_number(struct area *area, __u64 start_time)
 	__u32 *known = bpf_map_lookup_elem(&files, &key);
 	if (known)
 		return *known;
-	__u32 number = __sync_fetch_and_add(&next_file, 1);
+	__u32 number = __sync_fetch_and_add(&next_file, FILE_STEP);
 	long r = bpf_map_update_elem(&files, &key, &number, BPF_NOEXIST);
 	if (r == 0) {
 		announce_file(area, number, start_time);

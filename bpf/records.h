@@ -177,6 +177,10 @@ struct table_use {
 #define FILE_NONE  0
 #define FILE_VDSO  1
 #define FILE_FIRST 2
+/* They come from the kernel side, even ones, and odd ones from user space, for files that it knows before
+ * they are sampled. */
+#define FILE_STEP  2
+#define FILE_FIRST_RESERVED 3
 /* Immediate engine, set by user space: the build ID is that of several files, frames come as addresses. */
 #define FILE_BY_ADDRESS 0xffffffffU
 

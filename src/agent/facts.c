@@ -104,6 +104,7 @@ void facts_of_end(struct profile *p, const struct sampler_counts *c, uint64_t du
 		{PROFILE_COUNTER, "walks-no-room", c->walks_full},
 		{PROFILE_COUNTER, "walks", c->walks},
 		{PROFILE_COUNTER, "walk-frames", c->walk_frames},
+		{PROFILE_COUNTER, "walk-us", c->walk_ns / 1000},
 		{PROFILE_COUNTER, "walk-page-faults", c->walk_faults},
 		{PROFILE_COUNTER, "walk-after-task-moved", c->walks_moved},
 		{PROFILE_COUNTER, "unwinding-tables-loaded", c->tables.loaded},

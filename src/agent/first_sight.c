@@ -57,13 +57,16 @@ void first_sight_free(struct first_sight *f)
 	if (!f)
 		return;
 	vec_foreach(entry, &f->entries) {
-		if (*entry)
+		if (*entry) {
 			release(f, *entry);
+			free((*entry)->label);
+		}
 		free(*entry);
 	}
 	vec_deinit(&f->entries);
 	vec_deinit(&f->by_number);
 	vec_deinit(&f->by_file);
+	vec_deinit(&f->by_reserved);
 	vec_deinit(&f->waiting);
 	hash_index_deinit(&f->by_key);
 	contents_free(f->contents);
@@ -78,11 +81,6 @@ struct first_sight_counts first_sight_get_counts(const struct first_sight *f)
 size_t first_sight_unfinished(const struct first_sight *f)
 {
 	return f->unfinished;
-}
-
-uint32_t first_sight_profile_file(const struct first_sight *f, uint32_t sampler_number)
-{
-	return sampler_number < f->by_number.n ? f->by_number.items[sampler_number] : UINT32_MAX;
 }
 
 bool first_sight_is_finished(const struct first_sight *f, uint32_t profile_file)
@@ -341,6 +339,49 @@ static int add_to_profile(struct first_sight *f, uint32_t number, const char *la
 	return r;
 }
 
+static uint32_t number_at(const number_list *list, uint32_t at)
+{
+	return at < list->n ? list->items[at] : NO_ENTRY;
+}
+
+/* The first sample of a file that was never announced. */
+static uint32_t take_reserved(struct first_sight *f, uint32_t sampler_number, uint32_t number)
+{
+	struct entry *entry = f->entries.items[number];
+	if (entry->profile_file == NO_FILE &&
+	    add_to_profile(f, number, entry->label ? entry->label : "") < 0)
+		return NO_FILE;
+	return set_number(&f->by_number, sampler_number, entry->profile_file) < 0
+		       ? NO_FILE
+		       : entry->profile_file;
+}
+
+uint32_t first_sight_profile_file(struct first_sight *f, uint32_t sampler_number)
+{
+	uint32_t file = number_at(&f->by_number, sampler_number);
+	if (file != NO_FILE)
+		return file;
+	uint32_t number = number_at(&f->by_reserved, sampler_number);
+	if (number == NO_ENTRY || !f->entries.items[number])
+		return NO_FILE;
+	return take_reserved(f, sampler_number, number);
+}
+
+/* Its table is there before its first sample. */
+int entry_reserve_number(struct first_sight *f, struct entry *entry)
+{
+	if (!f->o.reserve || entry->sampler_number || entry->key.id.kind != MW_FILE_ID_NONE ||
+	    !entry->key.inode.inode)
+		return 0;
+	uint32_t number = hash_index_find(&f->by_key, hash_key(&entry->key), has_key, f, &entry->key);
+	uint32_t sampler_number = number == HASH_INDEX_NONE ? 0 : f->o.reserve(f->o.data, &entry->key.inode);
+	if (!sampler_number)
+		return 0;
+	entry->sampler_number = sampler_number;
+	entry->is_reserved = true;
+	return set_number(&f->by_reserved, sampler_number, number);
+}
+
 /* What is in work when its turn comes stays. */
 static void forget_oldest(struct first_sight *f)
 {
@@ -351,6 +392,9 @@ static void forget_oldest(struct first_sight *f)
 	hash_index_remove(&f->by_key, hash_key(&entry->key), number);
 	if (entry->profile_file != NO_FILE)
 		f->by_file.items[entry->profile_file] = NO_ENTRY;
+	else if (entry->is_reserved) /* its first sample shall announce it */
+		f->o.forget(f->o.data, &entry->key);
+	free(entry->label);
 	free(entry);
 	f->entries.items[number] = NULL;
 	f->n_entries--;
@@ -601,6 +645,24 @@ bool first_sight_has_key(const struct first_sight *f, uint32_t profile_file,
 	return own.id.kind == MW_FILE_ID_NONE && memcmp(&own.inode, key, sizeof *key) == 0;
 }
 
+int first_sight_add_running(struct first_sight *f, const struct task_key *task,
+			    const struct mapping *mapping)
+{
+	char buf[4096];
+	struct file_request request = request_for_mapping(task, mapping);
+	if (ask_mapping(f, task, mapping, &request) < 0)
+		return 0;
+	struct sight_key key = {.inode = request.key};
+	uint32_t number;
+	if (hash_index_find(&f->by_key, hash_key(&key), has_key, f, &key) != HASH_INDEX_NONE)
+		return 0;
+	int r = add_entry(f, &key, &number);
+	if (r < 0)
+		return r;
+	f->entries.items[number]->label = strdup(label_of(f, &request, NULL, buf, sizeof buf));
+	return open_for(f, number, &request);
+}
+
 /* 1: the file is new and now pinned, 0: it is known or there is no room, or -ENOMEM. Takes fd. */
 static int pin_executed(struct first_sight *f, int fd, uint32_t *ret)
 {
@@ -631,6 +693,7 @@ int first_sight_add_executed(struct first_sight *f, int fd, uint32_t pid)
 		return r;
 	f->counts.executed++;
 	f->entries.items[number]->was_executed = true;
+	f->entries.items[number]->label = strdup(f->entries.items[number]->pin->path);
 	f->entries.items[number]->request.pid = f->entries.items[number]->request.tid = pid;
 	f->executed[f->n_executed++ % EXECUTED_MAX] = number;
 	return entry_put_off(f, number, STATE_OPEN);
@@ -781,11 +844,13 @@ static int go_on(struct first_sight *f, uint32_t number)
 
 /*
  * What the next samples need goes first: who a file is that was sampled, and its unwinding table. Then
- * files that were only executed, which may be many, and names, which may take long.
+ * files that were executed, then those that running processes have mapped, which may be many, and
+ * names, which may take long.
  */
 enum urgency {
 	URGENT,
 	EXECUTED,
+	RUNNING,
 	NAMES,
 	N_URGENCIES,
 };
@@ -796,7 +861,9 @@ static enum urgency urgency_of(const struct first_sight *f, const struct entry *
 		return URGENT; /* in the order in which they came */
 	if (entry->state == STATE_IDENTIFIED && !entry_needs_table(f, entry))
 		return NAMES;
-	return entry->profile_file == NO_FILE ? EXECUTED : URGENT;
+	if (entry->profile_file != NO_FILE)
+		return URGENT;
+	return entry->was_executed ? EXECUTED : RUNNING;
 }
 
 /* What is not urgent does not stand in the children's queue before what may come to be. */

@@ -50,6 +50,8 @@ struct first_sight_options {
 	 * this id, or nowhere (NULL). NULL as function: nobody wants tables.
 	 */
 	void (*on_table)(void *data, uint32_t sampler_number, const struct mw_file_id *store_id);
+	/* A number of the sampler's for a file that was not sampled yet; 0: none. NULL: nobody wants tables. */
+	uint32_t (*reserve)(void *data, const struct inode_key *key);
 	/* The file could not be opened now: announce it again at its next sample. */
 	void (*forget)(void *data, const struct sight_key *key);
 	/* Two contents have this build ID: nobody can tell a file by it any more. May be NULL. */
@@ -84,6 +86,12 @@ bool first_sight_is_of_mapping(struct first_sight *f, const struct task_key *tas
 bool first_sight_has_key(const struct first_sight *f, uint32_t profile_file,
 			 const struct inode_key *key);
 /*
+ * A file that a running task has mapped and that may be sampled: what is needed of it then is made
+ * before. It gets a number in the profile at its first sample. 0 or -ENOMEM.
+ */
+int first_sight_add_running(struct first_sight *f, const struct task_key *task,
+			    const struct mapping *mapping);
+/*
  * A file that was executed, open for reading; takes the descriptor. It is identified and its names are
  * put into the store, sampled or not: should a sample come when it is gone, they are there. It gets a
  * number in the profile only then. `pid` (0: nobody knows) executed it: its debug file may lie in that
@@ -91,7 +99,7 @@ bool first_sight_has_key(const struct first_sight *f, uint32_t profile_file,
  */
 int first_sight_add_executed(struct first_sight *f, int fd, uint32_t pid);
 /* The profile's number of a sampler's file; UINT32_MAX if there is none. */
-uint32_t first_sight_profile_file(const struct first_sight *f, uint32_t sampler_number);
+uint32_t first_sight_profile_file(struct first_sight *f, uint32_t sampler_number);
 
 /* Tells on_table again, if it is known by now; else it will be told. */
 void first_sight_want_table(struct first_sight *f, uint32_t sampler_number);

@@ -40,7 +40,9 @@ struct entry {
 	enum state state;
 	enum table_state table;
 	bool has_names;	       /* the store knows its names, or that it has none */
-	uint32_t sampler_number; /* the last one that it was announced under; 0: none */
+	uint32_t sampler_number; /* the last one that it was announced under, or that was reserved; 0: none */
+	bool is_reserved;      /* it was never announced */
+	char *label;	       /* owned, of a file that was not sampled yet; NULL: not known */
 	uint8_t tries;	       /* to open it */
 	uint64_t looks_until;  /* STATE_IN_STORE: CLOCK_MONOTONIC */
 	bool identity_only;    /* nobody asked for its names */
@@ -74,6 +76,7 @@ struct first_sight {
 	struct hash_index by_key;
 	struct contents *contents; /* owned */
 	number_list by_number; /* sampler's number to profile's */
+	number_list by_reserved; /* sampler's number to entry */
 	number_list by_file;   /* profile's number to entry */
 	uint32_t executed[EXECUTED_MAX]; /* the last entries that were seen at an exec */
 	size_t n_executed;
@@ -105,6 +108,8 @@ int entry_fail_to_open(struct first_sight *f, uint32_t number, enum mw_reason re
  * an overlay copies up: another finder may still have the right one. 0 or -ENOMEM.
  */
 int entry_open_again(struct first_sight *f, uint32_t number);
+
+int entry_reserve_number(struct first_sight *f, struct entry *entry);
 
 /* first_sight_work.c */
 

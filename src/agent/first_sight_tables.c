@@ -29,12 +29,15 @@ static void tell(struct first_sight *f, const struct entry *entry)
 static void decide(struct first_sight *f, struct entry *entry, enum table_state state)
 {
 	entry->table = state;
+	if (state == TABLE_IN_STORE)
+		entry_reserve_number(f, entry); /* if it fails, the first sample announces the file */
 	tell(f, entry);
 }
 
 void entry_set_sampler_number(struct first_sight *f, struct entry *entry, uint32_t sampler_number)
 {
 	entry->sampler_number = sampler_number;
+	entry->is_reserved = false;
 	if (f->o.on_table)
 		tell(f, entry);
 }

@@ -151,8 +151,10 @@ static int each_tick(struct recorder *r)
 		return errno == EAGAIN ? 0 : -errno; /* it is not time yet */
 	uint64_t now = clock_now_ns();
 	sampler_follow_cpus(r->sampler);
+	int result = r->preload ? preload_tick(r->preload) : 0;
 	first_sight_go_on(r->first_sight);
-	int result = decide_more(r);
+	if (result >= 0)
+		result = decide_more(r);
 	if (result >= 0 && r->inventory)
 		result = inventory_tick(r->inventory);
 	if (result >= 0)
@@ -230,6 +232,8 @@ static int take_executed(struct recorder *r)
 		if (r->o->proc) /* may number processes otherwise */
 			pid = 0;
 		result = first_sight_add_executed(r->first_sight, fd, pid);
+		if (r->preload)
+			preload_add(r->preload, pid);
 	}
 	return result;
 }
@@ -265,6 +269,8 @@ static int record(struct recorder *r, struct mw_error *e)
 	int result = sampler_start(r->sampler, e);
 	if (result >= 0 && r->o->command)
 		result = workload_go(&r->workload, r->o->command[0], e);
+	if (result >= 0 && r->o->command && r->preload && !r->o->proc)
+		preload_add(r->preload, (uint32_t)r->workload.pid);
 	if (result < 0)
 		return result;
 	while (!r->is_over) {

@@ -42,6 +42,12 @@ static void note_change(void *data, uint32_t file)
 		recorder_notice(r, "out of memory: some names may be missing", NULL);
 }
 
+static uint32_t reserve_file(void *data, const struct inode_key *key)
+{
+	struct recorder *r = data;
+	return sampler_reserve_file(r->sampler, key);
+}
+
 static bool is_file_ready(void *data, uint32_t file)
 {
 	struct recorder *r = data;
@@ -71,6 +77,8 @@ static int choose_events(struct recorder *r, struct mw_error *e)
 		if (r->events[i].is_off_cpu && !r->engine->measures_waits)
 			return error_set(e, -ENOTSUP, "the %s engine does not measure waits (off-cpu)",
 					 r->engine->name);
+		if (r->events[i].is_off_cpu) /* each wait is one */
+			r->events[i].frequency = r->events[i].period = 0;
 	}
 	if (o->n_events || cpu_events_probe(&r->events[0]) >= 0)
 		return 0;
@@ -323,6 +331,7 @@ static int open_first_sight(struct recorder *r, struct mw_error *e)
 		.roots = r->roots,
 		.log = r->o->log,
 		.max_pins = max_pins(),
+		.reserve = r->walk == SAMPLER_FRAME_POINTERS ? NULL : reserve_file,
 		.on_table = r->walk == SAMPLER_FRAME_POINTERS ? NULL : recorder_on_table,
 		.forget = forget_file,
 		.ambiguous = ask_for_addresses,
@@ -340,6 +349,24 @@ static int open_first_sight(struct recorder *r, struct mw_error *e)
 	if (result == 0)
 		result = open_undecided(r, vdso);
 	return result < 0 ? error_errno(e, result, "first sight") : 0;
+}
+
+/* What runs now first; a /proc that cannot be listed costs only the first samples' callers. */
+static int open_preload(struct recorder *r, struct mw_error *e)
+{
+	const struct record_options *o = r->o;
+	if (r->walk == SAMPLER_FRAME_POINTERS)
+		return 0;
+	int result = preload_new(&r->proc, r->first_sight, &r->preload);
+	if (result < 0)
+		return error_errno(e, result, "first sight");
+	for (size_t i = 0; i < o->n_pids; i++)
+		preload_add(r->preload, o->pids[i]);
+	for (size_t i = 0; i < o->n_tids; i++)
+		preload_add(r->preload, o->tids[i]);
+	if (!o->n_pids && !o->n_tids && preload_add_all(r->preload) < 0)
+		log_debug(o->log, "unwinding tables: the running processes cannot be listed");
+	return 0;
 }
 
 static int open_places(struct recorder *r, struct mw_error *e)
@@ -513,6 +540,8 @@ int recorder_set_up(struct recorder *r, struct mw_error *e)
 		result = open_naming(r, e);
 	if (result >= 0)
 		result = open_first_sight(r, e);
+	if (result >= 0)
+		result = open_preload(r, e);
 	if (result >= 0 && r->o->control)
 		result = control_open(&r->control, r->o->control, e);
 	if (result >= 0)
@@ -528,6 +557,7 @@ void recorder_tear_down(struct recorder *r)
 {
 	workload_deinit(&r->workload);
 	exec_watch_free(r->exec_watch);
+	preload_free(r->preload);
 	first_sight_free(r->first_sight);
 	held_free(r->held);
 	places_free(r->places);

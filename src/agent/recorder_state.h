@@ -10,6 +10,7 @@
 #include "agent/governor.h"
 #include "agent/held.h"
 #include "agent/places.h"
+#include "agent/preload.h"
 #include "agent/recorder.h"
 #include "agent/inventory.h"
 #include "agent/undecided.h"
@@ -58,6 +59,7 @@ struct recorder {
 	struct inventory *inventory; /* NULL: the engine knows files by their inodes */
 	struct code_names *code_names;
 	struct undecided *undecided;
+	struct preload *preload; /* NULL: no unwinding tables are wanted */
 	const struct engine *engine;
 	enum sampler_walk walk; /* how callers are found in user space */
 	struct naming naming;

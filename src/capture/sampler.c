@@ -59,6 +59,7 @@ struct sampler {
 	struct tables *tables; /* NULL: none are walked by */
 	int n_cpus;
 	int statistics; /* while it is open the kernel counts the run time of BPF programs */
+	uint32_t next_reserved; /* file number; 0: the first */
 	size_t n_files; /* announced since the table was emptied */
 	int result;     /* of the handlers during a dispatch */
 };
@@ -448,6 +449,17 @@ void sampler_ask_for_addresses(struct sampler *s, const struct mw_file_id *id)
 	bpf_map_update_elem(s->files, id->bytes, &number, BPF_ANY);
 }
 
+uint32_t sampler_reserve_file(struct sampler *s, const struct inode_key *key)
+{
+	uint32_t number = s->next_reserved ? s->next_reserved : FILE_FIRST_RESERVED;
+	if (!s->tables || s->n_files >= FILES_BEFORE_CLEARING ||
+	    bpf_map_update_elem(s->files, key, &number, BPF_NOEXIST) < 0)
+		return 0;
+	s->n_files++;
+	s->next_reserved = number + FILE_STEP;
+	return number;
+}
+
 int sampler_supply(struct sampler *s, uint32_t number, const struct mw_file_id *id, int fd)
 {
 	if (s->tables)
@@ -507,6 +519,7 @@ void sampler_get_counts(struct sampler *s, struct sampler_counts *ret)
 		.walks_full = sum_counter(s, COUNT_WALKS_FULL),
 		.walks = sum_counter(s, COUNT_WALKS),
 		.walk_frames = sum_counter(s, COUNT_FRAMES),
+		.walk_ns = sum_counter(s, COUNT_RETURN_NS),
 		.walk_faults = sum_counter(s, COUNT_FAULTS),
 		.walks_moved = sum_counter(s, COUNT_MOVED),
 		.off_cpu = sum_counter(s, COUNT_OFF_CPU),

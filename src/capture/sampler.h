@@ -105,6 +105,7 @@ struct sampler_counts {
 	uint64_t walks_full;      /* user parts without callers: too many were walked at once */
 	uint64_t walks;           /* user parts walked by tables, */
 	uint64_t walk_frames;     /* their frames, */
+	uint64_t walk_ns;         /* time in all task works, with what they had to wait for */
 	uint64_t walk_faults;     /* words of stacks that had to be brought into memory, */
 	uint64_t walks_moved;     /* tasks that had run on since the sample */
 	uint64_t off_cpu;         /* waits that ended, */
@@ -146,6 +147,11 @@ void sampler_ask_for_addresses(struct sampler *sampler, const struct mw_file_id 
 /* The file will be announced again at its next sample: opening it failed, another task may help. */
 void sampler_forget_file(struct sampler *sampler, const struct inode_key *key,
 			 const struct mw_file_id *id);
+/*
+ * A number for a file that was not sampled yet: it will not be announced, and its table can be there
+ * before its first sample. 0: the file has one already, there is no room, or the engine knows none.
+ */
+uint32_t sampler_reserve_file(struct sampler *sampler, const struct inode_key *key);
 /* The table of a file number, as tables_supply() says; the answer to on_table_wanted(), or before it. */
 int sampler_supply(struct sampler *sampler, uint32_t number, const struct mw_file_id *id, int fd);
 /* Stops the events and delivers what is left. Counts are final then. */
