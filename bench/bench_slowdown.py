@@ -13,7 +13,8 @@ median with 95 % probability (by order statistics, whatever the distribution).
 
 That the recorders are there at all costs the same in all phases: perf's side-band records, where they are
 not switched off with its events, and mapwright's marks for executed files. MAPWRIGHT_ENGINE chooses the
-engine.
+engine, MAPWRIGHT_OPTIONS are more options of record ("--call-graph fp": callers by frame pointers alone, as
+perf finds them).
 """
 import math, os, random, shutil, signal, statistics, subprocess, sys, tempfile, time
 

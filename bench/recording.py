@@ -47,7 +47,7 @@ def command(tool, mapwright, frequency, output, more):
         return ["perf", "record", "-q", "-a", "-g", "-e", "cpu-clock", "-F", str(frequency), "-o", output] + more
     engine = os.environ.get("MAPWRIGHT_ENGINE", "auto")
     return [mapwright, "record", "-q", "-a", "-g", "-F", str(frequency), "--engine", engine, "--store", "store",
-            "-o", output] + more
+            "-o", output] + os.environ.get("MAPWRIGHT_OPTIONS", "").split() + more
 
 
 def build_work():

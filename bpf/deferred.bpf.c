@@ -162,16 +162,14 @@ static __always_inline void write_walk(struct walk *w, struct pending *p)
 	count_many(COUNT_FRAMES, n);
 }
 
-static int on_return_to_user(struct bpf_map *map, void *key, void *value)
+static __always_inline void take_user_part(struct pending *p)
 {
-	struct pending *p = value;
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct walk *w = walk_take();
 	if (!w) {
 		count(COUNT_WALKS_FULL);
 		write_reason(p, REASON_NO_USER_STACK);
-		bpf_map_delete_elem(&pending, key);
-		return 0;
+		return;
 	}
 	walk_begin(w, &p->sampled);
 	if (!BPF_CORE_READ(task, mm))
@@ -181,9 +179,18 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 	else
 		convert_all(p, w, task);
 	write_walk(w, p);
-	count_many(COUNT_WALK_NS, bpf_ktime_get_ns() - w->time);
 	walk_release(w);
+}
+
+/* More than this is a wait for the disk, in which others run. */
+#define RETURN_NS_MAX 1000000
+
+static int on_return_to_user(struct bpf_map *map, void *key, void *value)
+{
+	__u64 began = bpf_ktime_get_ns();
+	take_user_part(value);
 	bpf_map_delete_elem(&pending, key);
+	count_many(COUNT_RETURN_NS, bounded(bpf_ktime_get_ns() - began, RETURN_NS_MAX));
 	return 0;
 }
 

@@ -206,7 +206,7 @@ enum counter {
 	COUNT_FRAMES,         /* ... their frames */
 	COUNT_FAULTS,         /* ... words of the stack that had to be brought into memory */
 	COUNT_MOVED,          /* ... of tasks that had run on since the sample */
-	COUNT_WALK_NS,        /* time in task works, ns; with what they had to wait for */
+	COUNT_RETURN_NS,      /* time in task work, which the kernel's statistics of programs leave out */
 	COUNT_OFF_CPU,        /* waits that ended */
 	COUNT_OFF_CPU_SHORT,  /* ... too soon to become a sample, */
 	COUNT_OFF_CPU_SHORT_NS, /* and their time */

@@ -48,7 +48,7 @@
 #define UNWIND_FROM_EH_FRAME	0x1
 #define UNWIND_FROM_DEBUG_FRAME 0x2
 #define UNWIND_FROM_STUBS	0x4 /* the code of the PLT, .init and their like, read as instructions */
-#define UNWIND_FROM_SIGRETURN	0x8 /* the code of a signal handler's return, found by its bytes */
+#define UNWIND_FROM_KNOWN_CODE	0x8 /* code of C libraries that is known by its bytes */
 #define UNWIND_FROM_ENTRY	0x10 /* the code that the kernel starts */
 #define UNWIND_FROM_FRAMES	0x20 /* code that keeps frame pointers, known by its functions' beginnings */
 #define UNWIND_FROM_GO		0x40 /* Go's table of functions */

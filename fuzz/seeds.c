@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "lib/cfi_builder.h"
+#include "lib/dwarf_builder.h"
 #include "lib/elf_builder.h"
 #include "lib/profile_builder.h"
 #include "profile/codec.h"
@@ -348,6 +349,118 @@ static void stubs(void)
 	put_unwind(&elf, "stubs");
 }
 
+/* ---- debug information ----------------------------------------------------------------------- */
+
+static void add_abbreviations(struct dwarf_builder *b)
+{
+	unsigned offset = b->version >= 4 ? DW_FORM_sec_offset : DW_FORM_data4;
+	dwarf_abbreviation(b, 1, DW_TAG_compile_unit, true, DW_AT_stmt_list, offset, DW_AT_comp_dir,
+			   DW_FORM_string, DW_AT_low_pc, DW_FORM_addr, 0);
+	dwarf_abbreviation(b, 2, DW_TAG_subprogram, false, DW_AT_linkage_name, DW_FORM_strp,
+			   DW_AT_specification, DW_FORM_ref_udata, 0);
+	dwarf_abbreviation(b, 3, DW_TAG_subprogram, true, DW_AT_name, DW_FORM_string, DW_AT_low_pc,
+			   DW_FORM_addr, DW_AT_high_pc, DW_FORM_addr, 0);
+	dwarf_abbreviation(b, 4, DW_TAG_inlined_subroutine, true, DW_AT_abstract_origin,
+			   DW_FORM_ref_addr, DW_AT_ranges, offset, DW_AT_call_file, DW_FORM_data1,
+			   DW_AT_call_line, DW_FORM_sdata, 0);
+	dwarf_abbreviation(b, 5, DW_TAG_structure_type, true, DW_AT_sibling, DW_FORM_ref4,
+			   DW_AT_name, DW_FORM_GNU_strp_alt, 0);
+	dwarf_abbreviation(b, 6, DW_TAG_variable, false, DW_AT_name, DW_FORM_indirect, 0x49,
+			   DW_FORM_ref_sig8, 2, DW_FORM_block1, 0);
+}
+
+static void add_ranges(struct dwarf_builder *b)
+{
+	if (b->version >= 5) {
+		dwarf_u8(&b->ranges, DW_RLE_offset_pair);
+		dwarf_uleb(&b->ranges, 0x10);
+		dwarf_uleb(&b->ranges, 0x20);
+		dwarf_u8(&b->ranges, DW_RLE_start_length);
+		dwarf_address(b, &b->ranges, 0x1040);
+		dwarf_uleb(&b->ranges, 0x10);
+		dwarf_u8(&b->ranges, DW_RLE_end_of_list);
+		return;
+	}
+	static const uint64_t ranges[] = {0x10, 0x20, 0x40, 0x50, 0, 0};
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
+		dwarf_address(b, &b->ranges, ranges[i]);
+}
+
+static void add_unit(struct dwarf_builder *b)
+{
+	dwarf_unit_begin(b, DW_UT_compile);
+	dwarf_uleb(&b->info, 1);
+	dwarf_offset(b, &b->info, b->line.n);
+	dwarf_text(&b->info, "/s");
+	dwarf_address(b, &b->info, 0x1000);
+	uint32_t origin = dwarf_here(b);
+	dwarf_uleb(&b->info, 2);
+	dwarf_offset(b, &b->info, dwarf_string_in(&b->str, "_Z6originv"));
+	dwarf_uleb(&b->info, origin);
+	dwarf_uleb(&b->info, 3);
+	dwarf_text(&b->info, "f");
+	dwarf_address(b, &b->info, 0x1000);
+	dwarf_address(b, &b->info, 0x1080);
+	for (int i = 0; i < 2; i++) {
+		dwarf_uleb(&b->info, 4);
+		if (b->version == 2)
+			dwarf_address(b, &b->info, b->unit + origin);
+		else
+			dwarf_offset(b, &b->info, b->unit + origin);
+		dwarf_offset(b, &b->info, 0);
+		dwarf_u8(&b->info, 1);
+		dwarf_sleb(&b->info, 9 + i);
+	}
+	dwarf_uleb(&b->info, 0);
+	dwarf_uleb(&b->info, 0);
+	dwarf_uleb(&b->info, 0);
+	dwarf_uleb(&b->info, 5);
+	dwarf_u32(b, &b->info, dwarf_here(b) + 4 + b->offset_size + 15);
+	dwarf_offset(b, &b->info, 1);
+	dwarf_uleb(&b->info, 6);
+	dwarf_uleb(&b->info, DW_FORM_string);
+	dwarf_text(&b->info, "v");
+	dwarf_u64(b, &b->info, 1);
+	dwarf_u8(&b->info, 1);
+	dwarf_u8(&b->info, 0);
+	dwarf_uleb(&b->info, 0);
+	dwarf_uleb(&b->info, 0);
+	dwarf_unit_end(b);
+}
+
+static void debug_information(const char *name, uint8_t version, uint8_t offset_size, bool is32,
+			      bool is_big)
+{
+	struct dwarf_builder b = dwarf_builder_init(version, offset_size, is32, is_big);
+	struct buffer file = {};
+	add_abbreviations(&b);
+	add_ranges(&b);
+	add_unit(&b);
+	dwarf_lines_begin(&b);
+	for (uint64_t start = 0x1000; start < 0x1100; start += 0x80) {
+		dwarf_lines_set_address(&b, start);
+		dwarf_lines_row(&b, start, 3);
+		dwarf_lines_file(&b, 2);
+		dwarf_lines_row(&b, start + 0x11, 400);
+		dwarf_lines_end_sequence(&b, start + 0x70);
+	}
+	dwarf_lines_end(&b);
+	static const char link[] = "x\0supplement";
+	elf_builder_section(&b.elf, (struct builder_section){.name = ".gnu_debugaltlink",
+							     .type = SHT_PROGBITS,
+							     .data = link,
+							     .size = sizeof link - 1});
+	struct buffer note = {};
+	elf_builder_note(&b.elf, &note, "GNU", 4, NT_GNU_BUILD_ID, "supplement", 10, 4);
+	elf_builder_notes(&b.elf, ".note", &note, 4);
+	add_symbols(&b.elf, ".symtab", SHT_SYMTAB);
+	dwarf_builder_finish(&b, &file);
+	put_seed("dwarf", name, file.data, file.n);
+	buffer_deinit(&note);
+	buffer_deinit(&file);
+	dwarf_builder_deinit(&b);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -378,5 +491,11 @@ int main(int argc, char **argv)
 	frames("debug_frame", true, EM_X86_64);
 	frames("aarch64", false, EM_AARCH64);
 	stubs();
+	debug_information("version2", 2, 4, true, false);
+	debug_information("version3big", 3, 4, true, true);
+	debug_information("version4", 4, 4, false, false);
+	debug_information("version4big64", 4, 8, false, true);
+	debug_information("version5", 5, 4, false, false);
+	debug_information("version5wide", 5, 8, true, false);
 	return 0;
 }

@@ -15,6 +15,8 @@
 #define MAX_PROCESSES 128
 #define MAX_ENTRIES   ((size_t)4 << 20) /* of all processes */
 #define N_PROOFS      8192
+#define MAX_SPOTS     ((size_t)4 << 20) /* named addresses, until the profile begins anew */
+#define MAX_CODES     ((size_t)1 << 20) /* entries in the profile */
 
 #define MS_NS	     UINT64_C(1000000)
 #define SECOND_NS    UINT64_C(1000000000)
@@ -270,9 +272,13 @@ static int find_alias(struct code_names *names, uint32_t file, uint32_t *ret)
 }
 
 static int add_spot(struct code_names *names, struct process *p, const struct code_span *span,
-		    const struct frame *frame)
+		    struct frame *frame)
 {
 	struct spot spot = {.address = frame_lookup_address(frame), .file = frame->file};
+	if (names->spots.n >= MAX_SPOTS || names->o.profile->codes.n >= MAX_CODES) {
+		frame->reason = MW_REASON_EVICTED;
+		return 0;
+	}
 	int r = use_entry(names, p, span, frame->file, &spot.code);
 	if (r == 0)
 		r = vec_push(&names->spots, spot);
@@ -295,6 +301,13 @@ static int give_name(struct code_names *names, struct process *p, const struct c
 		r = find_alias(names, frame->file, &frame->file);
 	}
 	return r;
+}
+
+void code_names_forget(struct code_names *names)
+{
+	names->spots.n = 0;
+	hash_index_deinit(&names->spot_index);
+	names->spot_index = (struct hash_index){};
 }
 
 uint32_t code_names_find(const struct code_names *names, const struct frame *frame)

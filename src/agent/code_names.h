@@ -62,6 +62,9 @@ int code_names_finish(struct code_names *names);
 /* The name of a frame that was decided: its number in profile->codes, UINT32_MAX if it has none. */
 uint32_t code_names_find(const struct code_names *names, const struct frame *frame);
 
+/* The profile has forgotten its frames, all of which had their names. */
+void code_names_forget(struct code_names *names);
+
 struct code_names_counts {
 	uint64_t maps;	   /* processes with one */
 	uint64_t readings;

@@ -10,15 +10,21 @@
 #include <time.h>
 #include <unistd.h>
 
-static void set_kernel_build_id(struct profile *p)
+void facts_of_kernel(struct profile *p, const struct kernel_symbols *symbols)
 {
 	_cleanup_close_ int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct mw_file_id id;
+	struct kernel_identity kernel;
 	char text[MW_FILE_ID_TEXT_MAX];
-	if (root < 0 || kernel_build_id(root, &id, NULL) < 0)
-		return;
-	mw_file_id_to_text(&id, text, sizeof text);
-	profile_set_fact(p, PROFILE_FACT_KERNEL_BUILD_ID, text + sizeof "gnu:" - 1);
+	kernel_identity_read(root, symbols, &kernel);
+	if (kernel.id.kind) {
+		mw_file_id_to_text(&kernel.id, text, sizeof text);
+		profile_set_fact(p, PROFILE_FACT_KERNEL_BUILD_ID, text + sizeof "gnu:" - 1);
+	}
+	snprintf(text, sizeof text, "%llx", (unsigned long long)kernel.text);
+	if (kernel.text)
+		profile_set_fact(p, PROFILE_FACT_KERNEL_TEXT, text);
+	if (kernel.boot[0])
+		profile_set_fact(p, PROFILE_FACT_BOOT_ID, kernel.boot);
 }
 
 static void set_command_line(struct profile *p, char *const *command)
@@ -41,7 +47,6 @@ void facts_of_machine(struct profile *p, char *const *command)
 		profile_set_fact(p, PROFILE_FACT_ARCHITECTURE, u.machine);
 	}
 	profile_set_fact_number(p, PROFILE_FACT_CPUS, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
-	set_kernel_build_id(p);
 	set_command_line(p, command);
 }
 

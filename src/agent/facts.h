@@ -9,10 +9,13 @@
 #include "agent/places.h"
 #include "capture/sampler.h"
 #include "profile/profile.h"
+#include "symbols/kernel.h"
 
 #include <sys/resource.h>
 
 void facts_of_machine(struct profile *p, char *const *command);
+/* Which kernel, and where it is: addresses mean something only there. symbols may be NULL. */
+void facts_of_kernel(struct profile *p, const struct kernel_symbols *symbols);
 /* start: CLOCK_MONOTONIC, ns. */
 void facts_of_start(struct profile *p, uint64_t start);
 void facts_of_end(struct profile *p, const struct sampler_counts *counts, uint64_t duration,

@@ -3,6 +3,7 @@
 #include "agent/first_sight_entry.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/file_id.h"
 #include "base/io.h"
 #include "content/mapped_file.h"
@@ -16,8 +17,8 @@
 
 /* Processes that copy from slow file systems at once. */
 #define MAX_COPIERS 2
-/* Looks into the store, one a tick, for a build ID that may come to be known. */
-#define MAX_LOOKS 20
+/* For so long the store is asked for a build ID that may come to be known. */
+#define LOOKS_NS UINT64_C(2000000000)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -507,7 +508,7 @@ static int add_by_id(struct first_sight *f, const struct file_sighting *s,
 		f->o.forget(f->o.data, &key);
 	if (r == 0)
 		return 0;
-	entry->looks = 0;
+	entry->looks_until = clock_now_ns() + LOOKS_NS;
 	return entry_put_off(f, number, STATE_IN_STORE);
 }
 
@@ -779,7 +780,9 @@ static int look_into_store(struct first_sight *f, uint32_t number)
 		entry_finish(f, entry, MW_REASON_NONE);
 		return 0;
 	}
-	return ++entry->looks < MAX_LOOKS ? -EAGAIN : entry_fail_to_open(f, number, MW_REASON_FILE_GONE);
+	if (clock_now_ns() < entry->looks_until)
+		return -EAGAIN;
+	return entry_fail_to_open(f, number, MW_REASON_FILE_GONE);
 }
 
 static int start_copying(struct first_sight *f, uint32_t number)

@@ -44,7 +44,7 @@ struct entry {
 	bool is_reserved;      /* it was never announced */
 	char *label;	       /* owned, of a file that was not sampled yet; NULL: not known */
 	uint8_t tries;	       /* to open it */
-	uint8_t looks;	       /* into the store */
+	uint64_t looks_until;  /* STATE_IN_STORE: CLOCK_MONOTONIC */
 	bool identity_only;    /* nobody asked for its names */
 	bool was_executed;     /* seen at an exec: nobody can write to it while it runs */
 	uint32_t twin;	       /* STATE_TWIN: the other entry */

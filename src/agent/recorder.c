@@ -23,6 +23,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -77,6 +78,7 @@ static int forget(struct recorder *r)
 	result = profile_writer_forget(r->writer, &r->write_error);
 	if (result == 1) {
 		naming_forget(&r->naming);
+		code_names_forget(r->code_names);
 		log_debug(r->o->log, "profile: tables begin anew");
 	}
 	return result;
@@ -330,6 +332,28 @@ static void say_if_nothing_matched(struct recorder *r)
 	buffer_deinit(&seen);
 }
 
+static bool has_module_frames(const struct profile *p)
+{
+	vec_foreach(f, &p->frames) {
+		if (f->at.kind == FRAME_KERNEL && f->name.module)
+			return true;
+	}
+	return false;
+}
+
+/* BPF programs and modules may have come and gone since kallsyms was read. */
+static int check_kernel_names(struct recorder *r)
+{
+	struct kernel_symbols *later = NULL;
+	_cleanup_close_ int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0 || !has_module_frames(r->profile) || kernel_symbols_open(root, &later, NULL) < 0)
+		return 0;
+	int n = naming_check_kernel(&r->naming, later);
+	log_debug(r->o->log, "kernel: %d names of modules and BPF programs are taken back", n);
+	kernel_symbols_close(later);
+	return n < 0 ? n : 0;
+}
+
 static void show_line(void *data, const char *line)
 {
 	const struct record_listener *l = data;
@@ -369,6 +393,8 @@ static int finish(struct recorder *r, struct mw_error *e)
 		result = code_names_finish(r->code_names);
 	if (result >= 0)
 		result = naming_finish(&r->naming);
+	if (result >= 0)
+		result = check_kernel_names(r);
 	if (result >= 0)
 		result = find_lines(r, r->o->symbolize_budget);
 	if (result < 0)

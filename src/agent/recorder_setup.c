@@ -2,6 +2,7 @@
 /* Making a recording ready to start, and taking it apart again. */
 #include "agent/facts.h"
 #include "agent/recorder_state.h"
+#include "symbols/kernel_image.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "capture/cpu_events.h"
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -75,8 +77,6 @@ static int choose_events(struct recorder *r, struct mw_error *e)
 		if (r->events[i].is_off_cpu && !r->engine->measures_waits)
 			return error_set(e, -ENOTSUP, "the %s engine does not measure waits (off-cpu)",
 					 r->engine->name);
-		if (r->events[i].is_off_cpu) /* each wait is one */
-			r->events[i].frequency = r->events[i].period = 0;
 	}
 	if (o->n_events || cpu_events_probe(&r->events[0]) >= 0)
 		return 0;
@@ -118,6 +118,21 @@ static int open_store(struct recorder *r, struct mw_error *e)
 	return store_open_temporary(&options, &r->store, e);
 }
 
+/* kallsyms does not say how long functions are; the kernel's own file does, where it is installed. */
+static void refine_kernel_symbols(struct recorder *r, int root)
+{
+	struct kernel_image image = {};
+	struct mw_file_id id;
+	struct utsname u;
+	if (uname(&u) < 0 || kernel_build_id(root, &id, NULL) < 0 ||
+	    kernel_image_open(r->store, &r->own_proc, r->o->log, root, u.release, &id, false,
+			      &image) < 0)
+		return;
+	int n = kernel_image_refine(&image, r->kernel);
+	log_debug(r->o->log, "kernel: sizes of its own file: %d functions are shorter", n);
+	kernel_image_deinit(&image);
+}
+
 /* Kernel names are worth having, not needed. */
 static void open_kernel_symbols(struct recorder *r)
 {
@@ -125,6 +140,9 @@ static void open_kernel_symbols(struct recorder *r)
 	_cleanup_close_ int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (root >= 0 && kernel_symbols_open(root, &r->kernel, &e) < 0)
 		recorder_notice(r, e.msg, mw_reason_hint(MW_REASON_HIDDEN_KERNEL));
+	if (r->kernel)
+		refine_kernel_symbols(r, root);
+	facts_of_kernel(r->profile, r->kernel);
 }
 
 static int check_target(const struct recorder *r, uint32_t id, const char *what,

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/map.h"
 
-#include "base/hash.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
+#define FIRST_SHIFT 58 /* 64 places */
+
 void map_deinit(struct map *map)
 {
-	free(map->keys);
-	free(map->values);
+	free(map->places);
 	*map = (struct map){};
 }
 
-static size_t place_of(const struct map *map, uint64_t key)
+/* Where a key is, or would be. The upper bits of the product depend on all bits of the key. */
+static struct map_place *place_of(const struct map *map, uint64_t key)
 {
 	size_t mask = map->n_places - 1;
-	size_t i = hash_u64(key) & mask;
-	while (map->keys[i] && map->keys[i] != key)
+	size_t i = (size_t)((key ^ key >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> map->shift);
+	while (map->places[i].key && map->places[i].key != key)
 		i = (i + 1) & mask;
-	return i;
+	return &map->places[i];
 }
 
 uint32_t map_find(const struct map *map, uint64_t key)
@@ -28,30 +28,24 @@ uint32_t map_find(const struct map *map, uint64_t key)
 		return map->of_zero - 1;
 	if (!map->n_places)
 		return MAP_NONE;
-	size_t i = place_of(map, key);
-	return map->keys[i] ? map->values[i] : MAP_NONE;
+	const struct map_place *place = place_of(map, key);
+	return place->key ? place->value : MAP_NONE;
 }
 
 static int grow(struct map *map)
 {
-	size_t n = map->n_places ? map->n_places * 2 : 64;
-	struct map bigger = {.keys = calloc(n, sizeof *bigger.keys),
-			     .values = malloc(n * sizeof *bigger.values),
-			     .n_places = n,
+	struct map bigger = {.shift = map->n_places ? map->shift - 1 : FIRST_SHIFT,
 			     .n = map->n,
 			     .of_zero = map->of_zero};
-	if (!bigger.keys || !bigger.values) {
-		map_deinit(&bigger);
+	bigger.n_places = (size_t)1 << (64 - bigger.shift);
+	bigger.places = calloc(bigger.n_places, sizeof *bigger.places);
+	if (!bigger.places)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i < map->n_places; i++) {
-		if (!map->keys[i])
-			continue;
-		size_t place = place_of(&bigger, map->keys[i]);
-		bigger.keys[place] = map->keys[i];
-		bigger.values[place] = map->values[i];
+		if (map->places[i].key)
+			*place_of(&bigger, map->places[i].key) = map->places[i];
 	}
-	map_deinit(map);
+	free(map->places);
 	*map = bigger;
 	return 0;
 }
@@ -67,9 +61,7 @@ int map_add(struct map *map, uint64_t key, uint32_t value)
 		if (r < 0)
 			return r;
 	}
-	size_t i = place_of(map, key);
-	map->keys[i] = key;
-	map->values[i] = value;
+	*place_of(map, key) = (struct map_place){key, value};
 	map->n++;
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A map from 64-bit keys to 32-bit numbers that only grows: open addressing in two arrays, at most
- * half full. Key 0 is kept beside them, since 0 marks an empty place.
+ * A map from 64-bit keys to 32-bit numbers that only grows: open addressing, at most half full. Key 0
+ * is kept beside the places, since 0 marks an empty one.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
@@ -11,10 +11,15 @@
 
 #define MAP_NONE UINT32_MAX
 
+struct map_place {
+	uint64_t key;
+	uint32_t value;
+};
+
 struct map {
-	uint64_t *keys;
-	uint32_t *values;
+	struct map_place *places;
 	size_t n_places; /* a power of two, or 0 */
+	unsigned shift;  /* 64 - its logarithm */
 	size_t n;
 	uint32_t of_zero; /* the value of key 0, + 1; 0: it has none */
 };

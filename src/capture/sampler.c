@@ -519,7 +519,7 @@ void sampler_get_counts(struct sampler *s, struct sampler_counts *ret)
 		.walks_full = sum_counter(s, COUNT_WALKS_FULL),
 		.walks = sum_counter(s, COUNT_WALKS),
 		.walk_frames = sum_counter(s, COUNT_FRAMES),
-		.walk_ns = sum_counter(s, COUNT_WALK_NS),
+		.walk_ns = sum_counter(s, COUNT_RETURN_NS),
 		.walk_faults = sum_counter(s, COUNT_FAULTS),
 		.walks_moved = sum_counter(s, COUNT_MOVED),
 		.off_cpu = sum_counter(s, COUNT_OFF_CPU),
@@ -548,5 +548,5 @@ uint64_t sampler_run_time(const struct sampler *s)
 	uint64_t spent = run_time_of(s->program);
 	if (s->switches)
 		spent += run_time_of(s->on_switch);
-	return spent ? spent + sum_counter(s, COUNT_WALK_NS) : 0;
+	return spent + sum_counter(s, COUNT_RETURN_NS);
 }

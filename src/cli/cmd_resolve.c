@@ -112,7 +112,8 @@ static int keep(void *data, uint64_t value, const struct mw_location *chain, siz
 	struct located *located = &r->located[value];
 	located->first = (uint32_t)r->locations.n;
 	located->n = (uint32_t)n;
-	size_t count = MAX(n, 1);
+	/* The symbol comes behind a chain of names from debug information. */
+	size_t count = n ? n + !!(r->flags & RESOLVER_DEBUG_NAMES) : 1;
 	int result = vec_reserve(&r->locations, r->locations.n + count);
 	if (result < 0)
 		return result;
@@ -134,7 +135,8 @@ static int keep_kernel(struct resolution *r, uint64_t value, uint64_t address)
 		return keep(r, value, &location, 0);
 	location = (struct mw_location){.name = found.name, .address = found.start,
 					.start = found.start};
-	return keep(r, value, &location, 1);
+	const struct mw_location both[] = {location, location};
+	return keep(r, value, both, 1);
 }
 
 static int keep_nowhere(struct resolution *r, uint64_t value, enum mw_reason reason)
@@ -220,7 +222,11 @@ static int answer(struct resolution *r, size_t n)
 		struct answer a = {.asked = r->asked[i],
 				   .offset = UINT64_MAX,
 				   .chain = r->locations.items + located->first,
-				   .n = located->n};
+				   .n = located->n,
+				   .symbol = r->flags & RESOLVER_DEBUG_NAMES && located->n
+						     ? &r->locations.items[located->first +
+									   located->n]
+						     : NULL};
 		if (located->place.kind == PLACE_FILE) {
 			const struct subject_file *file =
 				r->subject.files.items[located->place.file];

@@ -6,6 +6,7 @@
  *	ROOT/overlay-containers/containers.json               id, names, image, layer, metadata
  *	ROOT/overlay-containers/volatile-containers.json      the same of those that go with a reboot
  *	ROOT/overlay-images/images.json                       id, names
+ *	ROOT/overlay-containers/<id>/userdata/config.json     the OCI file: its pod, among the annotations
  *
  * ROOT is /var/lib/containers/storage, below the user's home for Podman without root, or anything
  * (--root); the mount of the container's root says. Where Podman makes no cgroups (without root on
@@ -22,6 +23,7 @@
 enum role {
 	ROLE_CONTAINERS,
 	ROLE_IMAGES,
+	ROLE_CONFIG,
 };
 
 /* ---- recognizing ----------------------------------------------------------------------------- */
@@ -125,7 +127,7 @@ static int match_crio(const struct container_clues *k, const struct cgroup_path 
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static bool open_in(struct container_files *files, const char *root, const char *driver)
+static bool open_in(struct container_files *files, const char *root, const char *driver, const char *id)
 {
 	bool any = container_files_add(files, ROLE_CONTAINERS, "%s/%s-containers/containers.json",
 				       root, driver);
@@ -133,6 +135,9 @@ static bool open_in(struct container_files *files, const char *root, const char 
 				   "%s/%s-containers/volatile-containers.json", root, driver);
 	if (any)
 		container_files_add(files, ROLE_IMAGES, "%s/%s-images/images.json", root, driver);
+	if (any && id)
+		container_files_add(files, ROLE_CONFIG, "%s/%s-containers/%s/userdata/config.json", root,
+				    driver, id);
 	return any;
 }
 
@@ -143,16 +148,16 @@ static void open_files(const struct container_clues *k, const struct container *
 	char home[CONTAINER_TEXT_MAX], root[CONTAINER_TEXT_MAX];
 	if (find_storage(k, &storage)) {
 		snprintf(files->question->layer, sizeof files->question->layer, "%s", storage.layer);
-		if (open_in(files, storage.root, storage.driver->name))
+		if (open_in(files, storage.root, storage.driver->name, c->text[CONTAINER_ID]))
 			return;
 	}
 	uid_t user = container_user_of(k);
 	if (user && container_home_of(k, user, home, sizeof home) &&
 	    snprintf(root, sizeof root, "%s/.local/share/containers/storage", home) <
 		    (int)sizeof root &&
-	    open_in(files, root, "overlay"))
+	    open_in(files, root, "overlay", c->text[CONTAINER_ID]))
 		return;
-	open_in(files, "/var/lib/containers/storage", "overlay");
+	open_in(files, "/var/lib/containers/storage", "overlay", c->text[CONTAINER_ID]);
 }
 
 /* ---- in the child ---------------------------------------------------------------------------- */
@@ -215,18 +220,33 @@ static void take_image(struct container_answer *a, const json_t *list, const cha
 	}
 }
 
+/* Podman's way to say which pod: of its name only its database knows. People see 12 digits of the id. */
+static void take_config(struct container_answer *a, const json_t *config)
+{
+	const char *pod = container_json_text(json_object_get(config, "annotations"),
+					      "io.kubernetes.cri-o.SandboxID");
+	char shown[13];
+	if (!pod || !container_is_hex_id(pod, strlen(pod)) ||
+	    strcmp(pod, a->text[CONTAINER_ID]) == 0 || a->text[CONTAINER_POD][0])
+		return;
+	snprintf(shown, sizeof shown, "%.12s", pod);
+	container_answer_set(a, CONTAINER_POD, shown);
+}
+
 static int read_files(const struct container_question *q, const int *fds,
 		      struct container_answer *ret, struct mw_error *e)
 {
 	char image[CONTAINER_TEXT_MAX] = "";
 	bool found = false;
 	for (size_t i = 0; i < q->n_files; i++) {
-		bool is_images = q->roles[i] == ROLE_IMAGES;
+		bool is_images = q->roles[i] == ROLE_IMAGES, is_config = q->roles[i] == ROLE_CONFIG;
 		if (is_images && (ret->text[CONTAINER_IMAGE][0] || !image[0]))
 			continue;
 		json_t *list = container_json_load(fds[i], q->seed, e);
-		const json_t *item = is_images ? NULL : find_container(list, q);
-		if (is_images)
+		const json_t *item = is_images || is_config ? NULL : find_container(list, q);
+		if (is_config)
+			take_config(ret, list);
+		else if (is_images)
 			take_image(ret, list, image);
 		else if (item)
 			take_container(ret, item, image, sizeof image);

@@ -134,7 +134,7 @@ static int add_sections(struct dwarf_file *file, struct mw_error *e)
 
 int dwarf_file_open(struct dwarf_file *file, struct elf *elf, struct mw_error *e)
 {
-	*file = (struct dwarf_file){.elf = elf};
+	*file = (struct dwarf_file){.elf = elf, .failure = &file->failed};
 	int r = elf_load_sections(elf, e);
 	if (r == 0)
 		r = add_sections(file, e);
@@ -168,6 +168,13 @@ void dwarf_window_deinit(struct dwarf_window *window)
 	*window = (struct dwarf_window){};
 }
 
+static bool note_failure(const struct dwarf_file *file, int code)
+{
+	if (code != -EBADMSG && !*file->failure)
+		*file->failure = code;
+	return false;
+}
+
 static bool fill(const struct dwarf_file *file, enum dwarf_section_kind kind,
 		 struct dwarf_window *window, uint64_t offset, uint64_t size)
 {
@@ -179,12 +186,13 @@ static bool fill(const struct dwarf_file *file, enum dwarf_section_kind kind,
 		size_t capacity = 0;
 		dwarf_window_deinit(window);
 		if (vec_grow(&bytes, &capacity, size, 1) < 0)
-			return false;
+			return note_failure(file, -ENOMEM);
 		window->bytes = bytes;
 		window->capacity = capacity;
 	}
-	if (source_read(&file->elf->source, section->offset + offset, window->bytes, size) < 0)
-		return false;
+	int r = source_read(&file->elf->source, section->offset + offset, window->bytes, size);
+	if (r < 0)
+		return note_failure(file, r);
 	window->start = offset;
 	window->size = size;
 	window->section = (uint8_t)(kind + 1);

@@ -46,9 +46,16 @@ struct dwarf_piece {
 
 struct dwarf_file {
 	struct elf *elf; /* not owned */
+	const struct dwarf_file *supplement; /* not owned; set by who has it, else NULL */
 	struct dwarf_section sections[DWARF_N_SECTIONS];
 	VEC(struct dwarf_piece) pieces; /* ascending; of a relocatable object only */
 	struct mw_error damage; /* the first section that could not be read; code 0: none */
+	/*
+	 * The first -errno of filling a window, but for bytes that are not there: who read through
+	 * windows asks at the end, and has nothing then. `failure` is where it is noted, below.
+	 */
+	int *failure;
+	int failed;
 };
 
 /* A piece of a section in memory. A zeroed struct is a valid window on nothing. */

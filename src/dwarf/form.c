@@ -82,6 +82,8 @@ static const struct form forms[] = {
 
 static struct form find_form(uint16_t form)
 {
+	if (form < ARRAY_SIZE(forms))
+		return forms[form];
 	switch (form) {
 	case DW_FORM_GNU_addr_index:
 		return (struct form){ENCODED_ULEB, DWARF_CLASS_ADDRESS_INDEX};
@@ -92,7 +94,7 @@ static struct form find_form(uint16_t form)
 	case DW_FORM_GNU_strp_alt:
 		return (struct form){ENCODED_OFFSET, DWARF_CLASS_OTHER_STRING_AT};
 	default:
-		return form < ARRAY_SIZE(forms) ? forms[form] : (struct form){};
+		return (struct form){};
 	}
 }
 

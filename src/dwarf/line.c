@@ -19,6 +19,7 @@ void dwarf_lines_deinit(struct dwarf_lines *lines)
 	vec_deinit(&lines->sequences);
 	dwarf_window_deinit(&lines->window);
 	dwarf_window_deinit(&lines->strings);
+	dwarf_window_deinit(&lines->other_strings);
 	*lines = (struct dwarf_lines){};
 }
 
@@ -400,7 +401,7 @@ int dwarf_lines_read(struct dwarf_lines *lines, const struct dwarf_file *file,
 
 /* ---- look-up --------------------------------------------------------------------------------- */
 
-const struct dwarf_sequence *dwarf_lines_from(const struct dwarf_lines *lines, uint64_t address)
+size_t dwarf_lines_from(const struct dwarf_lines *lines, uint64_t address)
 {
 	size_t low = 0, high = lines->sequences.n;
 	while (low < high) {
@@ -410,14 +411,7 @@ const struct dwarf_sequence *dwarf_lines_from(const struct dwarf_lines *lines, u
 		else
 			high = middle;
 	}
-	return lines->sequences.items + low;
-}
-
-const struct dwarf_sequence *dwarf_lines_find(const struct dwarf_lines *lines, uint64_t address)
-{
-	const struct dwarf_sequence *s = dwarf_lines_from(lines, address);
-	bool is_one = lines->sequences.n && s < lines->sequences.items + lines->sequences.n;
-	return is_one && s->start <= address ? s : NULL;
+	return low;
 }
 
 /* ---- paths ----------------------------------------------------------------------------------- */
@@ -439,6 +433,10 @@ static const char *text_of(struct dwarf_lines *lines, const struct dwarf_file *f
 		return dwarf_string(file, DWARF_STR, &lines->strings, offset);
 	case DWARF_CLASS_STRING_AT:
 		return dwarf_string(file, DWARF_STR, &lines->strings, offset);
+	case DWARF_CLASS_OTHER_STRING_AT:
+		return file->supplement ? dwarf_string(file->supplement, DWARF_STR,
+						       &lines->other_strings, offset)
+					: NULL;
 	default:
 		return NULL;
 	}

@@ -50,6 +50,7 @@ struct dwarf_lines {
 	VEC(struct dwarf_sequence) sequences; /* ascending by start */
 	struct dwarf_window window;  /* over .debug_line; strings inside of it are used in place */
 	struct dwarf_window strings;
+	struct dwarf_window other_strings; /* of the supplementary file */
 };
 
 void dwarf_lines_deinit(struct dwarf_lines *lines);
@@ -63,9 +64,8 @@ int dwarf_lines_read(struct dwarf_lines *lines, const struct dwarf_file *file,
 /* Empties it. */
 void dwarf_lines_clear(struct dwarf_lines *lines);
 
-/* The sequence that covers an address, NULL if there is none; `from` the first that ends behind it. */
-const struct dwarf_sequence *dwarf_lines_find(const struct dwarf_lines *lines, uint64_t address);
-const struct dwarf_sequence *dwarf_lines_from(const struct dwarf_lines *lines, uint64_t address);
+/* The number of the first sequence that ends behind an address; sequences.n if there is none. */
+size_t dwarf_lines_from(const struct dwarf_lines *lines, uint64_t address);
 
 /*
  * The path of a file as llvm-symbolizer shows it: absolute if the unit's directory is, not made any

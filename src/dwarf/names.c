@@ -29,10 +29,9 @@ enum place {
 	N_PLACES
 };
 
-void dwarf_names_init(struct dwarf_names *names, const struct dwarf_file *main,
-		      const struct dwarf_file *other)
+void dwarf_names_init(struct dwarf_names *names, const struct dwarf_file *file)
 {
-	*names = (struct dwarf_names){.main.file = main, .other.file = other};
+	*names = (struct dwarf_names){.main.file = file, .other.file = file->supplement};
 }
 
 static void library_deinit(struct dwarf_library *library)

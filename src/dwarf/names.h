@@ -45,9 +45,8 @@ struct dwarf_names {
 	bool misses_other; /* there are references to a supplementary file that is not there */
 };
 
-/* Borrows the files; other may be NULL. */
-void dwarf_names_init(struct dwarf_names *names, const struct dwarf_file *main,
-		      const struct dwarf_file *other);
+/* Borrows the file, with its supplementary one if it has one. */
+void dwarf_names_init(struct dwarf_names *names, const struct dwarf_file *file);
 void dwarf_names_deinit(struct dwarf_names *names);
 
 /* What an entry says of its name by itself, while its attributes are read. */

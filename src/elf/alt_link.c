@@ -5,17 +5,16 @@
 #include "base/cursor.h"
 #include "elf/identity.h"
 
-/* The bytes of a small section; NULL if there are none. */
-static uint8_t *read_section(struct elf *elf, const char *name, struct cursor *ret)
+/* A cursor over the bytes of a small section, which the caller frees; empty if there is none. */
+static struct cursor read_section(struct elf *elf, const char *name, uint8_t **ret_data)
 {
 	const struct elf_section *section = elf_find_section(elf, name);
-	uint8_t *data = NULL;
 	uint64_t size = 0;
+	*ret_data = NULL;
 	if (section)
-		elf_section_data(elf, section, ELF_ALT_LINK_PATH + MW_FILE_ID_MAX + 16, &data, &size,
-				 NULL);
-	*ret = cursor_init(data, size, elf->swap);
-	return data;
+		elf_section_data(elf, section, ELF_ALT_LINK_PATH + MW_FILE_ID_MAX + 16, ret_data,
+				 &size, NULL);
+	return cursor_init(*ret_data, *ret_data ? size : 0, elf->swap);
 }
 
 static int take(struct elf_alt_link *link, const char *path, struct cursor *c, uint64_t id_size)
@@ -33,8 +32,8 @@ static int take(struct elf_alt_link *link, const char *path, struct cursor *c, u
 /* .debug_sup, of the one kind of file or of the other. */
 static int read_sup(struct elf *elf, bool is_supplement, struct elf_alt_link *ret)
 {
-	struct cursor c;
-	_cleanup_free_ uint8_t *data = read_section(elf, ".debug_sup", &c);
+	_cleanup_free_ uint8_t *data;
+	struct cursor c = read_section(elf, ".debug_sup", &data);
 	if (cursor_u16(&c) != 5 || cursor_u8(&c) != is_supplement)
 		return 0;
 	const char *path = cursor_string(&c);
@@ -45,8 +44,8 @@ static int read_sup(struct elf *elf, bool is_supplement, struct elf_alt_link *re
 int elf_read_alt_link(struct elf *elf, struct elf_alt_link *ret)
 {
 	*ret = (struct elf_alt_link){};
-	struct cursor c;
-	_cleanup_free_ uint8_t *data = read_section(elf, ".gnu_debugaltlink", &c);
+	_cleanup_free_ uint8_t *data;
+	struct cursor c = read_section(elf, ".gnu_debugaltlink", &data);
 	const char *path = cursor_string(&c);
 	int r = path && *path ? take(ret, path, &c, cursor_left(&c)) : read_sup(elf, false, ret);
 	return r && ret->path[0];

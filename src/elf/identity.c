@@ -239,7 +239,9 @@ static int hash_segment(const struct source *source, const struct elf_segment *s
 	uint64_t size = MIN(s->file_size, source->size - s->offset);
 	uint64_t n = MIN((size + PAGE - 1) / PAGE, MAX(budget / PAGE, 2));
 	for (uint64_t i = 0; i < n; i++) {
-		uint64_t at = size <= n * PAGE ? i * PAGE : i * ((size - PAGE) / (n - 1));
+		uint64_t at = size <= n * PAGE ? i * PAGE
+			      : i == n - 1     ? size - PAGE
+					       : i * ((size - PAGE) / (n - 1));
 		int r = hash_page(source, s->offset + at, (size_t)MIN(size - at, PAGE), sha);
 		if (r < 0)
 			return r;

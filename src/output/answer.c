@@ -20,9 +20,18 @@ struct kept_name {
 	char *readable; /* owned; NULL: as it is */
 };
 
+/* What a function is called instead of its name; see is_cplusplus(). */
+struct renamed {
+	uint64_t key;
+	const char *name; /* NULL: the place is free */
+};
+
 struct answer_writer {
 	struct answer_options o;
 	size_t bytes;
+	struct renamed *renamed; /* owned */
+	size_t renamed_size;
+	size_t n_renamed;
 	struct kept_name names[NAMES];
 };
 
@@ -49,6 +58,7 @@ void answer_writer_free(struct answer_writer *w)
 	if (!w)
 		return;
 	forget_names(w);
+	free(w->renamed);
 	free(w);
 }
 
@@ -161,10 +171,84 @@ static void write_text(struct answer_writer *w, const struct answer *a, struct b
 
 /* ---- addr2line ------------------------------------------------------------------------------- */
 
-static void addr2line_location(struct answer_writer *w, const struct mw_location *l,
+/*
+ * For a function of C++ whose debug information has no mangled name, binutils 2.40 prints the symbol at
+ * the address instead, the first time that the function is the innermost one (an inlined one, too, of
+ * which the symbol is not). From then on it prints the symbol if that starts where the function does,
+ * and else the name that it has. To stand in for it is to do the same.
+ */
+static bool is_cplusplus(const struct answer *a)
+{
+	static const char *const suffixes[] = {".cc", ".cpp", ".cxx", ".C", ".hpp", ".hh", ".tcc"};
+	const char *file = a->chain[a->n - 1].file;
+	if (strncmp(a->symbol->name, "_Z", 2) == 0)
+		return true;
+	size_t n = file ? strlen(file) : 0;
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		size_t m = strlen(suffixes[i]);
+		if (n > m && strcmp(file + n - m, suffixes[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Which function, or which call of one that is inlined, a location of a chain is. */
+static uint64_t key_of_function(const struct answer *a, size_t i)
+{
+	const struct mw_location *l = &a->chain[i];
+	uint64_t key = hash_u64(a->chain[a->n - 1].address ^ (uint64_t)(a->n - i) << 48);
+	key = hash_u64(key ^ (uintptr_t)l->name);
+	return i + 1 < a->n ? hash_u64(key ^ a->chain[i + 1].line) : key;
+}
+
+/* The place of a renamed function, or the free one for it; NULL without memory. */
+static struct renamed *find_renamed(struct answer_writer *w, uint64_t key)
+{
+	if (w->n_renamed * 2 >= w->renamed_size) {
+		size_t size = w->renamed_size ? w->renamed_size * 2 : 1024;
+		struct renamed *grown = calloc(size, sizeof *grown);
+		if (!grown)
+			return NULL;
+		for (size_t i = 0; i < w->renamed_size; i++) {
+			size_t at = w->renamed[i].key & (size - 1);
+			while (w->renamed[i].name && grown[at].name)
+				at = (at + 1) & (size - 1);
+			if (w->renamed[i].name)
+				grown[at] = w->renamed[i];
+		}
+		free(w->renamed);
+		w->renamed = grown;
+		w->renamed_size = size;
+	}
+	size_t at = key & (w->renamed_size - 1);
+	while (w->renamed[at].name && w->renamed[at].key != key)
+		at = (at + 1) & (w->renamed_size - 1);
+	return &w->renamed[at];
+}
+
+static const char *name_for_addr2line(struct answer_writer *w, const struct answer *a, size_t i)
+{
+	const char *name = a->chain[i].name;
+	if (!a->symbol || !a->symbol->name || strncmp(name, "_Z", 2) == 0 || !is_cplusplus(a))
+		return name;
+	struct renamed *renamed = find_renamed(w, key_of_function(a, i));
+	if (!renamed)
+		return name;
+	if (!renamed->name && i == 0) {
+		bool is_its_own = a->n == 1 && a->symbol->address == a->chain[0].address;
+		*renamed = (struct renamed){key_of_function(a, i),
+					    is_its_own ? a->symbol->name : name};
+		w->n_renamed++;
+		return a->symbol->name;
+	}
+	return renamed->name ? renamed->name : name;
+}
+
+static void addr2line_location(struct answer_writer *w, const struct answer *a, size_t i,
 			       struct buffer *b)
 {
-	put(b, readable_name(w, l->name));
+	const struct mw_location *l = &a->chain[i];
+	put(b, readable_name(w, name_for_addr2line(w, a, i)));
 	put(b, " at ");
 	if (l->file)
 		put_file(b, l, put);
@@ -188,7 +272,7 @@ static void write_addr2line(struct answer_writer *w, const struct answer *a, str
 	for (size_t i = 0; i < a->n; i++) {
 		if (i)
 			put(b, " (inlined by) ");
-		addr2line_location(w, &a->chain[i], b);
+		addr2line_location(w, a, i, b);
 	}
 }
 

@@ -40,6 +40,8 @@ struct answer {
 	const char *module;          /* of the kernel; NULL: none */
 	const struct mw_location *chain;
 	size_t n; /* 0: chain[0].reason says why */
+	/* ANSWER_ADDR2LINE: what the symbol table has at the address; NULL, or without a name: nothing. */
+	const struct mw_location *symbol;
 };
 
 struct answer_writer;

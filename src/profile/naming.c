@@ -3,6 +3,8 @@
 
 #include "symbols/symbolizer.h"
 
+#include <string.h>
+
 void naming_deinit(struct naming *n)
 {
 	vec_deinit(&n->waiting);
@@ -194,4 +196,31 @@ int naming_finish(struct naming *n)
 	if (r == 0)
 		r = name_waiting(n, true);
 	return r < 0 ? r : name_new(n, true);
+}
+
+static bool is_contradicted(const struct profile *p, const struct profile_frame *f,
+			    const struct kernel_symbols *later)
+{
+	struct kernel_symbol now;
+	if (f->at.kind != FRAME_KERNEL || !f->name.name || !f->name.module)
+		return false;
+	if (!kernel_symbols_find(later, frame_lookup_address(&f->at), &now))
+		return false; /* it went, and nothing came */
+	return now.start != f->name.start || !now.module ||
+	       strcmp(now.name, profile_string(p, f->name.name)) != 0 ||
+	       strcmp(now.module, profile_string(p, f->name.module)) != 0;
+}
+
+int naming_check_kernel(struct naming *n, const struct kernel_symbols *later)
+{
+	int raced = 0;
+	for (size_t i = 0; i < n->profile->frames.n; i++) {
+		if (!is_contradicted(n->profile, &n->profile->frames.items[i], later))
+			continue;
+		int r = profile_set_name(n->profile, (uint32_t)i, NULL, NULL, 0, MW_REASON_RACED);
+		if (r < 0)
+			return r;
+		raced++;
+	}
+	return raced;
 }

@@ -8,6 +8,7 @@
 
 #include "profile/profile.h"
 
+struct kernel_symbols;
 struct symbolizer;
 
 struct naming {
@@ -37,6 +38,11 @@ int naming_review(struct naming *naming);
  */
 bool naming_is_done(const struct naming *naming);
 void naming_forget(struct naming *naming);
+/*
+ * What is in modules and BPF programs can go, and something else come to its place. Names that a later
+ * look at the kernel's symbols contradicts are taken back: `raced`. Returns how many were, or -ENOMEM.
+ */
+int naming_check_kernel(struct naming *naming, const struct kernel_symbols *later);
 /* Names what is left, ready or not, and asks again for all that have none: afterwards each frame has a name
  * or a reason. */
 int naming_finish(struct naming *naming);

@@ -162,6 +162,8 @@ struct profile_fact {
 #define PROFILE_FACT_HOSTNAME	     "hostname"
 #define PROFILE_FACT_KERNEL	     "kernel_release"
 #define PROFILE_FACT_KERNEL_BUILD_ID "kernel_build_id" /* hex */
+#define PROFILE_FACT_KERNEL_TEXT     "kernel_text"     /* hex: where its _text was */
+#define PROFILE_FACT_BOOT_ID	     "boot_id"
 #define PROFILE_FACT_ARCHITECTURE    "architecture"    /* as uname -m */
 #define PROFILE_FACT_CPUS	     "cpus"
 #define PROFILE_FACT_COMMAND_LINE    "command_line"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define LENGTH_MAX 2048 /* its depth grows with the length */
-#define WORK_MAX   (UINT64_C(1) << 20)
+#define WORK_MAX   (UINT64_C(1) << 18)
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

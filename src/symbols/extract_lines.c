@@ -21,7 +21,6 @@ struct job {
 	struct elf *with_lines; /* elf or debug */
 	struct elf_identity identity;
 	struct dwarf_file file, supplement;
-	bool has_supplement;
 	struct code_map code;
 	struct symbol_list list;
 	function_list symbols;
@@ -76,7 +75,8 @@ static int open_supplement(struct job *job, int fd)
 	    elf_open(&job->other, fd, NULL) < 0 || !elf_is_linked(&job->other, &link))
 		return 0;
 	int r = dwarf_file_open(&job->supplement, &job->other, NULL);
-	job->has_supplement = r == 0;
+	if (r == 0)
+		job->file.supplement = &job->supplement;
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -177,7 +177,6 @@ int extract_lines(int elf_fd, const int *debug_fds, size_t n_debug_fds, int alt_
 	if (r == 0) {
 		struct lines_input input = {
 			.file = &job.file,
-			.other = job.has_supplement ? &job.supplement : NULL,
 			.symbols = job.symbols.items,
 			.n_symbols = job.symbols.n,
 			.code = {is_code, &job.code, bias_of(&job)},

@@ -113,6 +113,17 @@ static bool is_debug_file(const struct elf_identity *identity)
 	return false;
 }
 
+struct mw_file_id intake_store_id(struct store *store, const struct elf_identity *identity)
+{
+	struct mw_file_id id = elf_store_id(&identity->id, identity->content);
+	struct meta meta = {};
+	if (!is_debug_file(identity) && store_lookup(store, &id, &meta, NULL) == 1 &&
+	    meta.has_content && memcmp(meta.content, identity->content, sizeof meta.content) != 0)
+		id = elf_store_id_of_another(&identity->id, identity->content);
+	meta_deinit(&meta);
+	return id;
+}
+
 int intake_describe(const struct elf_identity *identity, const char *path, struct meta *ret)
 {
 	ret->id = elf_store_id(&identity->id, identity->content);
@@ -121,6 +132,8 @@ int intake_describe(const struct elf_identity *identity, const char *path, struc
 	ret->elf_type = identity->type;
 	ret->elf_machine = identity->machine;
 	ret->file_size = identity->file_size;
+	ret->has_content = true;
+	memcpy(ret->content, identity->content, sizeof ret->content);
 	for (uint32_t i = 0; i < identity->n_segments; i++) {
 		const struct elf_segment *s = &identity->segments[i];
 		struct store_segment segment = {s->vaddr, s->offset, s->file_size, s->mem_size,
@@ -237,7 +250,11 @@ static bool is_known(const struct intake *intake, const struct part_kind *kind,
 	const struct meta_failure *failure = &meta.failures[kind->part];
 	uint32_t best = kind->part == STORE_LINES ? LINES_SOURCE_DWARF : SYMBOL_SOURCE_SYMTAB;
 	bool is_best = part->rank >= best;
-	bool has_part = part->present && part->builder >= kind->builder;
+	/* A part that was damaged meanwhile is none. */
+	_cleanup_close_ int fd = part->present
+					 ? store_open_part(intake->store, id, kind->part, NULL, NULL)
+					 : -ENOENT;
+	bool has_part = fd >= 0 && part->builder >= kind->builder;
 	bool is_hopeless = failure->reason != MW_REASON_NONE && failure->builder >= kind->builder;
 	/* A file that was tried before may have debug files by now. */
 	bool known = has_part ? is_best || (same_size && !job->n_debug)
@@ -288,6 +305,7 @@ static int take_part(const struct intake *intake, const struct part_kind *kind,
 		return 0;
 	struct meta about = {};
 	int r = intake_describe(&result->identity, request->path, &about);
+	about.id = result->store_id;
 	if (r == 0)
 		r = build(intake, kind, job, &about, ret);
 	meta_deinit(&about);
@@ -299,7 +317,7 @@ static int take_part(const struct intake *intake, const struct part_kind *kind,
 int intake_identified(const struct intake *intake, const struct intake_request *request,
 		      struct intake_result *ret, struct mw_error *e)
 {
-	ret->store_id = elf_store_id(&ret->identity.id, ret->identity.content);
+	ret->store_id = intake_store_id(intake->store, &ret->identity);
 	_cleanup_(job_free) struct job *job = job_new(request->fd);
 	if (!job)
 		return error_set(e, -ENOMEM, "out of memory");

@@ -51,6 +51,9 @@ int intake_file(const struct intake *intake, const struct intake_request *reques
 int intake_identified(const struct intake *intake, const struct intake_request *request,
 		      struct intake_result *ret, struct mw_error *e);
 
+/* The id under which the store has, or is to have, what belongs to a file. It is not that of its file id if the
+ * store has another content under that. */
+struct mw_file_id intake_store_id(struct store *store, const struct elf_identity *identity);
 /* What the store should know of a file. Fills a zeroed meta; 0 or -errno. */
 int intake_describe(const struct elf_identity *identity, const char *path, struct meta *ret);
 

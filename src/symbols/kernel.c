@@ -9,6 +9,8 @@
 #include "base/vec.h"
 #include "elf/identity.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define KALLSYMS_MAX (UINT64_C(256) << 20)
@@ -35,6 +37,7 @@ struct kernel_symbols {
 	VEC(struct function) functions;
 	struct buffer names;
 	VEC(uint32_t) modules;
+	uint64_t text; /* address of _text */
 };
 
 void kernel_symbols_close(struct kernel_symbols *symbols)
@@ -207,6 +210,8 @@ static int add_line(struct builder *b, const struct line *line, uint16_t *module
 	struct entry entry = {.address = line->address, .module = *module, .type = line->type};
 	if (is_text(line->type)) {
 		b->has_address = b->has_address || line->address;
+		if (line->name.n == 5 && memcmp(line->name.p, "_text", 5) == 0 && !*module)
+			b->symbols->text = line->address;
 		if (line->name.n == 6 && memcmp(line->name.p, "_etext", 6) == 0)
 			entry.name = END_OF_TEXT;
 		else if (!is_marker(line->name))
@@ -398,6 +403,81 @@ int kernel_symbols_find(const struct kernel_symbols *symbols, uint64_t address,
 		.start = f->start,
 		.end = f->start + f->size,
 	};
+	return 1;
+}
+
+/* ---- the kernel's own file ------------------------------------------------------------------- */
+
+uint64_t kernel_symbols_text(const struct kernel_symbols *symbols)
+{
+	return symbols->text;
+}
+
+/* Of so many functions that are compared, most must be in the file under the same name. */
+#define COMPARED 256
+
+static bool is_name_of(const struct kernel_symbols *symbols, const struct function *f, const char *name)
+{
+	return name && strcmp(name_at(symbols, f->name), name) == 0;
+}
+
+int kernel_symbols_refine(struct kernel_symbols *symbols, uint64_t text,
+			  uint64_t (*ask)(const void *context, uint64_t address, const char **name),
+			  const void *context)
+{
+	size_t n = symbols->functions.n, step = n / COMPARED + 1, compared = 0, same = 0;
+	for (size_t i = 0; i < n; i += step) {
+		const struct function *f = &symbols->functions.items[i];
+		const char *name = NULL;
+		if (f->module || f->start < symbols->text)
+			continue;
+		ask(context, f->start - symbols->text + text, &name);
+		compared++;
+		same += is_name_of(symbols, f, name);
+	}
+	if (!symbols->text || !compared || same * 2 < compared)
+		return -ESTALE;
+	int shorter = 0;
+	vec_foreach(f, &symbols->functions) {
+		const char *name;
+		if (f->module || f->start < symbols->text)
+			continue;
+		uint64_t start = f->start - symbols->text + text, end = ask(context, start, &name);
+		if (end > start && end - start < f->size) {
+			f->size = (uint32_t)(end - start);
+			shorter++;
+		}
+	}
+	return shorter;
+}
+
+/* ---- which kernel ---------------------------------------------------------------------------- */
+
+void kernel_identity_read(int root, const struct kernel_symbols *symbols, struct kernel_identity *ret)
+{
+	_cleanup_free_ char *boot = NULL;
+	*ret = (struct kernel_identity){};
+	if (kernel_build_id(root, &ret->id, NULL) < 0)
+		ret->id = (struct mw_file_id){};
+	if (symbols)
+		ret->text = symbols->text;
+	if (io_read_text(root, "proc/sys/kernel/random/boot_id", 64, &boot, NULL) == 0)
+		snprintf(ret->boot, sizeof ret->boot, "%.*s", (int)strcspn(boot, "\n"), boot);
+}
+
+/* The kernel image is in one piece, with at most so much from its beginning. Modules are elsewhere. */
+#define IMAGE_MAX (UINT64_C(512) << 20)
+
+int kernel_translate(const struct kernel_identity *there, const struct kernel_identity *here,
+		     uint64_t address, uint64_t *ret)
+{
+	*ret = address;
+	if (there->boot[0] && strcmp(there->boot, here->boot) == 0)
+		return 1;
+	if (!there->id.kind || !mw_file_id_equal(&there->id, &here->id) || !there->text || !here->text ||
+	    address - there->text >= IMAGE_MAX)
+		return 0;
+	*ret = address - there->text + here->text;
 	return 1;
 }
 

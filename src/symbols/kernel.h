@@ -41,6 +41,36 @@ int kernel_symbols_find(const struct kernel_symbols *symbols, uint64_t address,
 			struct kernel_symbol *ret);
 size_t kernel_symbols_count(const struct kernel_symbols *symbols);
 
+/* The address of _text, where the kernel begins; 0 if kallsyms has none. */
+uint64_t kernel_symbols_text(const struct kernel_symbols *symbols);
+/*
+ * Sizes from the kernel's own file, where they are better known: `ask` gives the end of the function that
+ * starts at an address as that file counts, 0 if none does, and its name. The file's _text is at `text`. Returns how
+ * many functions are shorter by it, or -ESTALE if it is not this kernel's: then nothing is changed.
+ */
+int kernel_symbols_refine(struct kernel_symbols *symbols, uint64_t text,
+			  uint64_t (*ask)(const void *context, uint64_t address, const char **name),
+			  const void *context);
+
+/*
+ * Which kernel, where it was loaded, and since when it runs. Addresses mean something only together
+ * with these.
+ */
+struct kernel_identity {
+	struct mw_file_id id; /* MW_FILE_ID_NONE: unknown */
+	uint64_t text;	      /* address of _text, 0 unknown */
+	char boot[40];	      /* boot_id, "" unknown */
+};
+
+/* Of the running one; symbols may be NULL. What is not known stays empty. */
+void kernel_identity_read(int root, const struct kernel_symbols *symbols, struct kernel_identity *ret);
+/*
+ * The address at which the kernel `here` has what `there` had at `address`. 1; or 0, other-kernel: that
+ * cannot be told. After another start of the same kernel it lies elsewhere as a whole, and its modules anywhere.
+ */
+int kernel_translate(const struct kernel_identity *there, const struct kernel_identity *here,
+		     uint64_t address, uint64_t *ret);
+
 /* The build ID of the running kernel, from `sys/kernel/notes`. -ENODATA if it has none. */
 int kernel_build_id(int root, struct mw_file_id *ret, struct mw_error *e);
 

@@ -152,12 +152,13 @@ static int add_sequence(struct builder *b, const struct dwarf_view *view,
 static int add_lines(struct builder *b, const struct dwarf_view *view, uint64_t start, uint64_t end)
 {
 	const struct dwarf_lines *lines = view->lines;
-	const struct dwarf_sequence *behind = lines->sequences.items + lines->sequences.n;
-	const struct dwarf_sequence *s = dwarf_lines_from(lines, start);
 	uint64_t at = start;
 	b->info.lines.n = 0;
-	for (; s < behind && s->start < end && at < end; s++) {
+	for (size_t i = dwarf_lines_from(lines, start); i < lines->sequences.n && at < end; i++) {
+		const struct dwarf_sequence *s = &lines->sequences.items[i];
 		int r = 0;
+		if (s->start >= end)
+			break;
 		if (s->start > at && b->info.lines.n)
 			r = add_line(b, at, 0, 0);
 		if (r == 0)
@@ -447,6 +448,14 @@ static void settle_names(struct builder *b)
 	}
 }
 
+/* What could not be read for want of memory, or from the disk, must not look like the whole. */
+static int failure_of(const struct lines_input *input)
+{
+	if (input->file->failed)
+		return input->file->failed;
+	return input->file->supplement ? input->file->supplement->failed : 0;
+}
+
 static int read_all(struct builder *b, struct lines_output *ret, struct mw_error *e)
 {
 	const struct lines_input *input = b->input;
@@ -456,9 +465,11 @@ static int read_all(struct builder *b, struct lines_output *ret, struct mw_error
 		if (!b->symbol_infos)
 			return -ENOMEM;
 	}
-	dwarf_names_init(&b->names, input->file, input->other);
+	dwarf_names_init(&b->names, input->file);
 	int r = dwarf_functions_read(input->file, &b->names, &input->code, &listener, &ret->summary, e);
 	ret->misses_other = b->names.misses_other;
+	if (r == 0 || r == -EBADMSG)
+		r = failure_of(input) < 0 ? failure_of(input) : r;
 	if (r == 0 && !b->info.out.n && !b->candidates.n) {
 		if (ret->summary.damage.code && e)
 			*e = ret->summary.damage;
@@ -472,9 +483,13 @@ static int finish(struct builder *b, int out_fd, struct lines_output *ret, struc
 	uint64_t limit = b->input->limit;
 	int r = dwarf_names_write(&b->names, limit, &b->strings, &b->name_offsets);
 	if (r == 0)
+		r = failure_of(b->input);
+	if (r == 0)
 		r = source_files_write(&b->files, limit, &b->strings, &b->file_table);
 	if (r == 0)
 		r = choose(b);
+	if (r == 0 && !b->records.n)
+		r = -ENODATA;
 	if (r < 0)
 		return r;
 	settle_names(b);
@@ -502,5 +517,7 @@ int lines_build(const struct lines_input *input, int out_fd, struct lines_output
 				 (unsigned long long)input->limit);
 	if (r == -ENOMEM)
 		return error_set(e, r, "out of memory for lines and calls");
+	if (r < 0 && e && e->code != r)
+		return error_errno(e, r, "cannot read the debug information");
 	return r;
 }

@@ -19,8 +19,7 @@
 #include "symbols/symbol_list.h"
 
 struct lines_input {
-	const struct dwarf_file *file;
-	const struct dwarf_file *other; /* supplementary (dwz); may be NULL */
+	const struct dwarf_file *file; /* perhaps with a supplementary one (dwz) */
 	const struct gsym_function *symbols; /* disjoint and ascending */
 	size_t n_symbols;
 	struct dwarf_code code;

@@ -418,6 +418,8 @@ size_t mw_resolver_find_names(struct mw_resolver *r, const struct mw_file_id *id
 
 /* Questions about one function from which on it is decoded. */
 #define DECODE_FROM 4
+/* Locations of an answer: one for each inlined call, and the function. */
+#define CHAIN_MAX ((size_t)GSYM_DEPTH_MAX + 1)
 
 /* What stays from one question to the next. */
 struct sorted_walk {
@@ -430,7 +432,7 @@ struct sorted_walk {
 	uint32_t names_hint;
 	uint32_t lines_hint;
 	unsigned flags;
-	struct mw_location chain[GSYM_DEPTH_MAX + 1];
+	struct mw_location chain[CHAIN_MAX + 1];
 };
 
 /* The decoded function if that pays, otherwise NULL. */
@@ -464,13 +466,16 @@ static size_t find_one(struct sorted_walk *w, uint64_t key, uint64_t address)
 	if (!covers(&w->function, address) &&
 	    (!t->lines.data ||
 	     !gsym_find_next(&t->lines.gsym, address, &w->lines_hint, &w->function))) {
-		w->chain[0] = name;
+		w->chain[0] = w->chain[1] = name;
 		return name.name ? 1 : 0;
 	}
+	struct mw_location symbol = name;
 	if (w->flags & RESOLVER_DEBUG_NAMES)
 		name.name = NULL;
-	return symbol_table_chain(t, &w->function, enter_function(w, key, address), address, &name,
-				  w->chain, ARRAY_SIZE(w->chain));
+	size_t n = symbol_table_chain(t, &w->function, enter_function(w, key, address), address,
+				      &name, w->chain, CHAIN_MAX);
+	w->chain[MIN(n, CHAIN_MAX)] = symbol;
+	return n;
 }
 
 int resolver_find_sorted(struct mw_resolver *resolver, const struct symbol_table *table,
@@ -497,7 +502,7 @@ int resolver_find_sorted(struct mw_resolver *resolver, const struct symbol_table
 			nameless(&w->chain[0], reason);
 		else
 			found = find_one(w, item->key, address);
-		r = fn(data, item->value, w->chain, MIN(found, ARRAY_SIZE(w->chain)));
+		r = fn(data, item->value, w->chain, MIN(found, CHAIN_MAX));
 	}
 	cache_leave(resolver, w->cached);
 	free(w);

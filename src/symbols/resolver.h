@@ -23,7 +23,11 @@ void resolver_refresh(struct mw_resolver *resolver, const struct mw_file_id *id)
 /* How questions are meant. */
 enum resolver_flags {
 	RESOLVER_ADDRESSES = 0x1,   /* keys are addresses as the ELF file counts, not offsets of the file */
-	RESOLVER_DEBUG_NAMES = 0x2, /* the debug information's name of a function before the symbol's */
+	/*
+	 * The debug information's name of a function before the symbol's, which comes behind the chain:
+	 * chain[n] is it (without a name if there is none).
+	 */
+	RESOLVER_DEBUG_NAMES = 0x2,
 };
 
 /*

@@ -7,14 +7,15 @@
 #define ENTRY_MAX   256
 #define SYMBOLS_MAX (UINT64_C(64) << 20)
 
-/* The lowest address above `from` and below `to` at which a symbol of code begins; else `to`. */
-static uint64_t next_symbol_in(struct elf *elf, uint32_t type, uint64_t from, uint64_t to)
+/* Moves *end down to the lowest address above `from` at which a symbol of code begins. 0 or -ENOMEM. */
+static int end_at_symbol(struct elf *elf, uint32_t type, uint64_t from, uint64_t *end)
 {
 	const struct elf_section *section = elf_find_section_of_type(elf, type);
 	_cleanup_free_ uint8_t *data = NULL;
 	uint64_t size;
-	if (!section || elf_section_data(elf, section, SYMBOLS_MAX, &data, &size, NULL) < 0)
-		return to;
+	int r = section ? elf_section_data(elf, section, SYMBOLS_MAX, &data, &size, NULL) : -ENODATA;
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
 	struct cursor c = cursor_init(data, size, elf->swap);
 	while (cursor_left(&c) >= sizeof(Elf64_Sym)) {
 		cursor_u32(&c); /* name */
@@ -24,10 +25,10 @@ static uint64_t next_symbol_in(struct elf *elf, uint32_t type, uint64_t from, ui
 		uint64_t value = cursor_u64(&c);
 		cursor_u64(&c); /* size */
 		if ((kind == STT_FUNC || kind == STT_GNU_IFUNC) && index != SHN_UNDEF &&
-		    index != SHN_ABS && value > from && value < to)
-			to = value;
+		    index != SHN_ABS && value > from && value < *end)
+			*end = value;
 	}
-	return to;
+	return 0;
 }
 
 /* hlt, ud2, jmp *%register: behind it other code begins. */
@@ -71,7 +72,9 @@ int entry_find(const struct unwind_build *build, plain_list *ret)
 		return 0;
 	if (elf->machine == EM_X86_64)
 		size = length_to_leaving(code, size);
-	uint64_t end = next_symbol_in(elf, SHT_SYMTAB, entry, entry + size);
-	end = next_symbol_in(elf, SHT_DYNSYM, entry, end);
-	return plain_add(ret, entry, end, (struct unwind_rule){.kind = UNWIND_END});
+	uint64_t end = entry + size;
+	int r = end_at_symbol(elf, SHT_SYMTAB, entry, &end);
+	if (r == 0)
+		r = end_at_symbol(elf, SHT_DYNSYM, entry, &end);
+	return r < 0 ? r : plain_add(ret, entry, end, (struct unwind_rule){.kind = UNWIND_END});
 }

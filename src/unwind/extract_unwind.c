@@ -27,8 +27,12 @@ static int add_debug_file(struct job *job, int fd, const struct elf_identity *id
 {
 	struct elf debug;
 	int r = elf_open(&debug, fd, NULL);
-	if (r < 0)
+	if (r == 0)
+		r = elf_load_sections(&debug, NULL);
+	if (r < 0) {
+		elf_deinit(&debug);
 		return r == -ENOMEM ? error_set(e, r, "out of memory") : 0;
+	}
 	if ((elf_find_section(&debug, ".debug_frame") ||
 	     elf_find_section(&debug, ".zdebug_frame")) &&
 	    elf_debug_file_belongs(&debug, identity))

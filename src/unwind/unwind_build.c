@@ -6,8 +6,8 @@
 #include "unwind/entry.h"
 #include "unwind/framed.h"
 #include "unwind/go.h"
+#include "unwind/known_code.h"
 #include "unwind/rule.h"
-#include "unwind/sigreturn.h"
 #include "unwind/stubs.h"
 
 #include <string.h>
@@ -38,6 +38,8 @@ int unwind_build_init(struct unwind_build *build, struct elf *elf, struct mw_err
 	if (!elf->is64 || elf->swap || (elf->machine != EM_X86_64 && elf->machine != EM_AARCH64))
 		return error_set(e, -ENOTSUP, "no unwinding tables for machine %u%s", elf->machine,
 				 elf->is64 ? "" : " with 32 bits");
+	if (elf_load_sections(elf, NULL) == -ENOMEM)
+		return error_set(e, -ENOMEM, "out of memory");
 	vec_foreach(h, &elf->program_headers) {
 		if (h->type == PT_LOAD && h->flags & PF_X && h->file_size &&
 		    vec_push(&build->code, *h) < 0)
@@ -171,7 +173,7 @@ static int add_code(struct unwind_build *build, struct mw_error *e)
 	} finders[] = {
 		{stubs_find, UNWIND_FROM_STUBS},
 		{stubs_find_destructors, UNWIND_FROM_STUBS},
-		{sigreturn_find, UNWIND_FROM_SIGRETURN},
+		{known_code_find, UNWIND_FROM_KNOWN_CODE},
 		{go_find, UNWIND_FROM_GO},
 		{entry_find, UNWIND_FROM_ENTRY},
 		{framed_find, UNWIND_FROM_FRAMES},

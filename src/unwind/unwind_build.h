@@ -6,7 +6,7 @@
  *   1. .eh_frame of the file
  *   2. .debug_frame of the file, then of its separate debug files
  *   3. small pieces of code without rules that can be read: procedure linkage tables, .init, .fini
- *   4. the code that signal handlers return to, known by its bytes, where the C library wrote none
+ *   4. code of C libraries that is known by its bytes: what signal handlers return to, a thread's start
  *   5. Go's table of its functions
  *   6. the code at the entry, which nobody calls
  *   7. large pieces of code that keep frame pointers

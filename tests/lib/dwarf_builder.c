@@ -149,13 +149,13 @@ static void end_length(const struct dwarf_builder *b, struct buffer *out, size_t
 
 /* ---- abbreviations and units ----------------------------------------------------------------- */
 
-void dwarf_abbreviation(struct dwarf_builder *b, unsigned code, unsigned tag, bool has_children, ...)
+void dwarf_abbreviation(struct dwarf_builder *b, unsigned code, unsigned tag, int has_children, ...)
 {
 	va_list list;
 	va_start(list, has_children);
 	dwarf_uleb(&b->abbrev, code);
 	dwarf_uleb(&b->abbrev, tag);
-	dwarf_u8(&b->abbrev, has_children);
+	dwarf_u8(&b->abbrev, (uint8_t)has_children);
 	for (;;) {
 		unsigned attribute = va_arg(list, unsigned);
 		if (!attribute)

@@ -62,7 +62,7 @@ void dwarf_offset(const struct dwarf_builder *b, struct buffer *out, uint64_t v)
 uint64_t dwarf_string_in(struct buffer *section, const char *text);
 
 /* An abbreviation of the one table; attributes and forms until 0. */
-void dwarf_abbreviation(struct dwarf_builder *b, unsigned code, unsigned tag, bool has_children, ...);
+void dwarf_abbreviation(struct dwarf_builder *b, unsigned code, unsigned tag, int has_children, ...);
 
 /* A unit in .debug_info. Headers with more than the usual are written by the test after it. */
 void dwarf_unit_begin(struct dwarf_builder *b, uint8_t kind);

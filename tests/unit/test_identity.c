@@ -172,6 +172,66 @@ static void a_redacted_go_build_id_is_none(void **state)
 }
 
 /* HTLHASH by its definition, written without the code that is tested. */
+/* A program with a build ID, code, and more or less of what is not loaded. */
+static struct elf_identity program(const char *code, size_t n, bool has_symbols)
+{
+	struct elf_builder b = elf_builder_init();
+	struct buffer notes = {};
+	gnu_note(&b, &notes, bytes_77, 20, 4);
+	elf_builder_notes(&b, ".note.gnu.build-id", &notes, 4);
+	buffer_deinit(&notes);
+	uint32_t text = elf_builder_section(&b, (struct builder_section){
+							.name = ".text",
+							.type = SHT_PROGBITS,
+							.flags = SHF_ALLOC | SHF_EXECINSTR,
+							.address = 0x1000,
+							.data = code,
+							.size = n,
+							.align = 16});
+	elf_builder_segment(&b, (struct builder_segment){.type = PT_LOAD,
+							 .flags = PF_R | PF_X,
+							 .section = text,
+							 .vaddr = 0x1000,
+							 .align = 16});
+	if (has_symbols) {
+		elf_builder_symbol(&b, (struct builder_symbol){"f", 0x1000, 16, STT_FUNC,
+							       STB_GLOBAL, (uint16_t)text});
+		elf_builder_symbols(&b, ".symtab", SHT_SYMTAB);
+	}
+	return identity_of(&b);
+}
+
+static void contents_of_one_build_id_are_told_apart_by_what_is_loaded(void **state)
+{
+	struct elf_identity one = program("some code", 9, true), other = program("more code", 9, true);
+	assert_true(mw_file_id_equal(&one.id, &other.id));
+	assert_memory_not_equal(one.content, other.content, ELF_CONTENT_SIZE);
+	struct mw_file_id a = elf_store_id_of_another(&one.id, one.content),
+			  b = elf_store_id_of_another(&other.id, other.content);
+	assert_false(mw_file_id_equal(&a, &b));
+	assert_false(mw_file_id_equal(&a, &one.id));
+}
+
+static void a_stripped_copy_has_the_same_content(void **state)
+{
+	struct elf_identity whole = program("some code", 9, true), stripped = program("some code", 9, false);
+	assert_true(whole.has_symtab && !stripped.has_symtab);
+	assert_memory_equal(whole.content, stripped.content, ELF_CONTENT_SIZE);
+}
+
+/* Pages all over it are read, of which the last is one. */
+static void a_large_program_is_told_by_some_of_its_pages(void **state)
+{
+	size_t n = 3000000;
+	_cleanup_free_ char *code = calloc(1, n);
+	assert_non_null(code);
+	struct elf_identity one = program(code, n, false);
+	code[n - 1] = 1;
+	struct elf_identity other = program(code, n, false), shorter = program(code, n - 1, false);
+	assert_memory_not_equal(one.content, other.content, ELF_CONTENT_SIZE);
+	assert_memory_not_equal(one.content, shorter.content, ELF_CONTENT_SIZE);
+}
+
 static void htlhash_is_head_tail_and_length(void **state)
 {
 	static const size_t sizes[] = {0, 1, 100, 4095, 4096, 4097, 8191, 8192, 10000, 100000};
@@ -310,6 +370,9 @@ int main(void)
 		cmocka_unit_test(lookalikes_are_no_build_ids),
 		cmocka_unit_test(the_go_build_id_counts_after_the_gnu_one),
 		cmocka_unit_test(a_redacted_go_build_id_is_none),
+		cmocka_unit_test(contents_of_one_build_id_are_told_apart_by_what_is_loaded),
+		cmocka_unit_test(a_stripped_copy_has_the_same_content),
+		cmocka_unit_test(a_large_program_is_told_by_some_of_its_pages),
 		cmocka_unit_test(htlhash_is_head_tail_and_length),
 		cmocka_unit_test(the_segments_come_with_the_identity),
 		cmocka_unit_test(of_too_many_segments_the_executable_ones_are_kept),

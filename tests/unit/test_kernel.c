@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/buffer.h"
 #include "base/io.h"
+#include "lib/elf_builder.h"
 #include "lib/shared.h"
 #include "lib/test.h"
-#include "symbols/kernel.h"
+#include "profile/naming.h"
+#include "store/store.h"
+#include "symbols/kernel_image.h"
+#include "symbols/symbolizer.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -254,6 +258,160 @@ static void a_hundred_and_twenty_thousand_lines_take_little_time(void **state)
 	buffer_deinit(&text);
 }
 
+/* ---- the kernel's own file ------------------------------------------------------------------- */
+
+/* The text of the sample is at ffffffff81000000; a file that was linked for 1000000, with sizes. */
+static const struct in_image {
+	uint64_t start, end;
+	const char *name;
+} image[] = {{0x1000000, 0x1000080, "startup_64"}, {0x1000100, 0x1000120, "helper"},
+	     {0x1000140, 0x1000180, "weak_function"}, {0x1000200, 0x1000208, "last_function"}};
+
+static uint64_t ask_image(const void *context, uint64_t address, const char **name)
+{
+	const struct in_image *all = context;
+	for (size_t i = 0; i < ARRAY_SIZE(image); i++) {
+		if (all[i].start == address) {
+			*name = all[i].name;
+			return all[i].end;
+		}
+	}
+	return 0;
+}
+
+static void functions_are_as_long_as_the_kernels_file_says(void **state)
+{
+	struct kernel_symbols *symbols = parse(sample);
+	assert_int_equal(kernel_symbols_text(symbols), 0xffffffff81000000);
+	assert_function(symbols, 0xffffffff8100013f, "helper", NULL);
+	assert_int_equal(kernel_symbols_refine(symbols, 0x1000000, ask_image, image), 4);
+	assert_function(symbols, 0xffffffff8100011f, "helper", NULL);
+	assert_function(symbols, 0xffffffff81000120, NULL, NULL);
+	assert_function(symbols, 0xffffffff81000207, "last_function", NULL);
+	assert_function(symbols, 0xffffffff81000208, NULL, NULL);
+	assert_function(symbols, 0xffffffffc0000000, "module_init", "first_module");
+	kernel_symbols_close(symbols);
+}
+
+static void a_file_with_other_names_is_not_this_kernels(void **state)
+{
+	static const struct in_image other[] = {{0x1000000, 0x1000001, "a"}, {0x1000100, 0x1000101, "b"},
+						{0x1000140, 0x1000141, "c"}, {0x1000200, 0x1000201, "d"}};
+	struct kernel_symbols *symbols = parse(sample);
+	assert_int_equal(kernel_symbols_refine(symbols, 0x1000000, ask_image, other), -ESTALE);
+	assert_function(symbols, 0xffffffff8100013f, "helper", NULL);
+	kernel_symbols_close(symbols);
+}
+
+static void addresses_of_another_kernel_mean_nothing_here(void **state)
+{
+	struct kernel_identity here = {.id = {.kind = MW_FILE_ID_GNU, .size = 1, .bytes = {7}},
+				       .text = 0xffffffff81000000, .boot = "one"};
+	struct kernel_identity there = here;
+	uint64_t address;
+	assert_int_equal(kernel_translate(&there, &here, 0xffffffffc0000000, &address), 1);
+	assert_int_equal(address, 0xffffffffc0000000);
+	/* Another start of the same kernel: elsewhere, and its modules anywhere. */
+	strcpy(there.boot, "two");
+	there.text = 0xffffffff92000000;
+	assert_int_equal(kernel_translate(&there, &here, 0xffffffff92000123, &address), 1);
+	assert_int_equal(address, 0xffffffff81000123);
+	assert_int_equal(kernel_translate(&there, &here, 0xffffffffc0000000, &address), 0);
+	assert_int_equal(kernel_translate(&there, &here, 0xffffffff91ffffff, &address), 0);
+	there.text = 0;
+	assert_int_equal(kernel_translate(&there, &here, 0xffffffff92000123, &address), 0);
+	/* Another kernel. */
+	there = here;
+	there.id.bytes[0] = 8;
+	strcpy(there.boot, "three");
+	assert_int_equal(kernel_translate(&there, &here, 0xffffffff81000123, &address), 0);
+	there.boot[0] = here.boot[0] = '\0';
+	there.id.kind = here.id.kind = MW_FILE_ID_NONE;
+	assert_int_equal(kernel_translate(&there, &here, 0xffffffff81000123, &address), 0);
+}
+
+static void a_file_of_that_build_id_is_taken_into_the_store(void **state)
+{
+	char path[32];
+	_cleanup_close_ int root = tree(path);
+	struct store *store;
+	struct proc proc;
+	struct mw_error e;
+	assert_int_equal(proc_init(&proc, "/proc", &e), 0);
+	assert_int_equal(store_open_temporary(&(struct store_options){}, &store, &e), 0);
+	struct elf_builder b = elf_builder_init();
+	struct buffer notes = {}, file = {};
+	b.type = ET_EXEC;
+	uint32_t text = elf_builder_text(&b, 0x1000000, 0x1000);
+	for (size_t i = 0; i < ARRAY_SIZE(image); i++)
+		elf_builder_symbol(&b, (struct builder_symbol){image[i].name, image[i].start,
+							       image[i].end - image[i].start, STT_FUNC,
+							       STB_GLOBAL, (uint16_t)text});
+	elf_builder_symbols(&b, ".symtab", SHT_SYMTAB);
+	elf_builder_note(&b, &notes, "GNU", 4, 3, "\xde\xad\xbe\xef", 4, 4);
+	elf_builder_notes(&b, ".note.gnu.build-id", &notes, 4);
+	elf_builder_finish(&b, &file);
+	assert_int_equal(mkdirat(root, "boot", 0755), 0);
+	put_file(root, "boot/vmlinux-6.18.1", file.data, file.n);
+	buffer_deinit(&file);
+	buffer_deinit(&notes);
+	elf_builder_deinit(&b);
+
+	struct mw_file_id id = {.kind = MW_FILE_ID_GNU, .size = 4, .bytes = {0xde, 0xad, 0xbe, 0xef}};
+	struct kernel_image found = {};
+	id.bytes[3] = 0; /* another kernel's */
+	assert_int_equal(kernel_image_open(store, &proc, NULL, root, "6.18.1", &id, false, &found), -ENOENT);
+	id.bytes[3] = 0xef;
+	assert_int_equal(kernel_image_open(store, &proc, NULL, root, "6.1.0", &id, false, &found), -ENOENT);
+	assert_int_equal(kernel_image_open(store, &proc, NULL, root, "6.18.1", &id, false, &found), 0);
+	struct mw_location location;
+	assert_int_equal(kernel_image_name(&found, 0xffffffff92000000, 0xffffffff92000110, &location), 1);
+	assert_string_equal(location.name, "helper");
+	assert_int_equal(kernel_image_name(&found, 0xffffffff92000000, 0xffffffff92000120, &location), 0);
+	struct kernel_symbols *symbols = parse(sample);
+	assert_int_equal(kernel_image_refine(&found, symbols), 4);
+	assert_function(symbols, 0xffffffff81000120, NULL, NULL);
+	kernel_symbols_close(symbols);
+	kernel_image_deinit(&found);
+	store_close(store);
+	proc_deinit(&proc);
+	remove_tree(path);
+}
+
+static void names_of_programs_that_were_replaced_are_taken_back(void **state)
+{
+	static const char later_text[] = "ffffffff81000000 T _text\nffffffff81000100 t other\n"
+					 "ffffffffc0000000 t module_init\t[first_module]\n"
+					 "ffffffffc0000040 t module_last\t[first_module]\n"
+					 "ffffffffc0002000 t another_function\t[another_module]\n";
+	const uint64_t addresses[] = {0xffffffff81000100, 0xffffffffc0000010, 0xffffffffc0002000,
+				      0xffffffffc0003800};
+	struct kernel_symbols *symbols = parse(sample), *later = parse(later_text);
+	struct profile *p;
+	struct symbolizer *symbolizer;
+	uint32_t event;
+	assert_int_equal(profile_new(NULL, &p), 0);
+	assert_int_equal(profile_add_event(p, "cpu-clock", "ns", 0, 99, &event), 0);
+	assert_int_equal(symbolizer_new(NULL, symbols, &symbolizer), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
+		struct frame frame = {.address = addresses[i], .kind = FRAME_KERNEL};
+		struct sample s = {.frames = &frame, .n_frames = 1};
+		assert_int_equal(profile_add_sample(p, &s), 1);
+	}
+	struct naming naming = {.profile = p, .symbolizer = symbolizer};
+	assert_int_equal(naming_finish(&naming), 0);
+	assert_int_equal(naming_check_kernel(&naming, later), 1);
+	assert_int_equal(profile_frame_reason(p, &p->frames.items[2]), MW_REASON_RACED);
+	const char *const names[] = {"helper", "module_init", "", "bpf_prog_1122334455667788"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		assert_string_equal(profile_string(p, p->frames.items[i].name.name), names[i]);
+	naming_deinit(&naming);
+	symbolizer_free(symbolizer);
+	profile_free(p);
+	kernel_symbols_close(symbols);
+	kernel_symbols_close(later);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,6 +424,11 @@ int main(void)
 		cmocka_unit_test(everything_is_read_below_a_root_that_may_be_a_dump),
 		cmocka_unit_test(another_machines_kallsyms_with_modules_is_read),
 		cmocka_unit_test(a_hundred_and_twenty_thousand_lines_take_little_time),
+		cmocka_unit_test(functions_are_as_long_as_the_kernels_file_says),
+		cmocka_unit_test(a_file_with_other_names_is_not_this_kernels),
+		cmocka_unit_test(addresses_of_another_kernel_mean_nothing_here),
+		cmocka_unit_test(a_file_of_that_build_id_is_taken_into_the_store),
+		cmocka_unit_test(names_of_programs_that_were_replaced_are_taken_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,8 @@
 #define HEAD "mapwright-meta 2\nid gnu:93ac61ec\n"
 #define FACTS "elf 3 62\nsize 35664\n"
 
-static const char whole[] = HEAD FACTS "segment 0 0 17a8 17a8 4\n"
+static const char whole[] = HEAD FACTS "content 000102030405060708090a0b0c0d0eff\n"
+				       "segment 0 0 17a8 17a8 4\n"
 				       "segment 402000 2000 2d11 2d11 5\n"
 				       "segment 406c90 5c90 3d0 4f8 6\n"
 				       "path /usr/bin/true\n"
@@ -34,6 +35,7 @@ static void every_fact_is_read(void **state)
 	assert_int_equal(m.elf_type, ET_DYN);
 	assert_int_equal(m.elf_machine, EM_X86_64);
 	assert_int_equal(m.file_size, 35664);
+	assert_true(m.has_content && m.content[1] == 1 && m.content[15] == 0xff);
 	assert_int_equal(m.segments.n, 3);
 	assert_int_equal(m.segments.items[2].mem_size, 0x4f8);
 	assert_int_equal(m.paths.n, 2);
@@ -104,6 +106,11 @@ static void lines_that_are_not_valid_are_refused(void **state)
 		HEAD FACTS "end\nend\n",
 		HEAD FACTS "end\n\n",
 		HEAD FACTS "end \n",
+		HEAD FACTS "content 000102030405060708090a0b0c0d0e\nend\n",
+		HEAD FACTS "content 000102030405060708090a0b0c0d0eFF\nend\n",
+		HEAD FACTS "content 000102030405060708090a0b0c0d0eff0\nend\n",
+		HEAD FACTS "content 000102030405060708090a0b0c0d0eff\n"
+			   "content 000102030405060708090a0b0c0d0eff\nend\n",
 		HEAD FACTS "unknown 1\nend\n",
 		HEAD FACTS "path /a\nsegment 0 0 1 1 5\nend\n", /* out of order */
 		HEAD FACTS FACTS "end\n",

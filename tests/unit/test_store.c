@@ -272,6 +272,28 @@ static void pieces_change_with_the_names_and_only_with_them(void **state)
 	store_close(store);
 }
 
+static void an_entry_takes_nothing_of_another_content(void **state)
+{
+	struct store *store = open_store(0);
+	struct mw_file_id id = numbered_id(1);
+	struct meta meta, one = {.has_content = true, .content = "one"},
+			  other = {.has_content = true, .content = "other", .file_size = 77};
+	assert_int_equal(put_bytes(store, &id, STORE_NAMES, BASE_SIZE + 20, 20, 1, &one, NULL), 1);
+	assert_int_equal(put_bytes(store, &id, STORE_NAMES, BASE_SIZE + 30, 30, 1, &other, NULL),
+			 -ESTALE);
+	assert_int_equal(put_bytes(store, &id, STORE_CODE, BASE_SIZE + 30, 30, 1, &other, NULL),
+			 -ESTALE);
+	assert_int_equal(store_update(store, &id, &other, NULL), -ESTALE);
+	assert_int_equal(store_lookup(store, &id, &meta, NULL), 1);
+	assert_int_equal(meta.parts[STORE_NAMES].rank, 20);
+	assert_false(meta.parts[STORE_CODE].present);
+	assert_int_equal(meta.file_size, 0);
+	meta_deinit(&meta);
+	/* Who does not know the content says nothing of it. */
+	assert_int_equal(put(store, &id, 30), 1);
+	store_close(store);
+}
+
 static void a_failure_is_remembered_until_the_part_is_built(void **state)
 {
 	struct store *store = open_store(0);
@@ -1152,6 +1174,7 @@ int main(void)
 		in_directory(a_part_comes_back_with_what_is_known),
 		in_directory(only_a_better_part_replaces),
 		in_directory(pieces_change_with_the_names_and_only_with_them),
+		in_directory(an_entry_takes_nothing_of_another_content),
 		in_directory(a_failure_is_remembered_until_the_part_is_built),
 		in_directory(an_aborted_part_leaves_nothing),
 		in_directory(an_open_part_outlives_its_entry),

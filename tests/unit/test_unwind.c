@@ -575,8 +575,24 @@ static void knows_the_return_of_signal_handlers_by_its_bytes(void **state)
 	assert_int_equal(rule.cfa_offset, 40);
 	is_kind(&m, 0x1108, UNWIND_SIGNAL);
 	is_kind(&m, 0x1109, UNWIND_NO_RULE);
-	assert_int_equal(m.result.sources, UNWIND_FROM_EH_FRAME | UNWIND_FROM_SIGRETURN);
+	assert_int_equal(m.result.sources, UNWIND_FROM_EH_FRAME | UNWIND_FROM_KNOWN_CODE);
 	drop(&m);
+}
+
+static void knows_where_clone3_returns_in_two_threads(void **state)
+{
+	for (uint8_t number = 0xb2; number <= 0xb3; number++) {
+		struct made m;
+		make_text(&m, PROGRAM(0xb8, number, 0x01, 0, 0, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x18, 0x74, 0x01, 0xc3, 0x31, 0xed),
+			  0x1100);
+		is_kind(&m, 0x1104, UNWIND_NO_RULE);
+		if (number == 0xb3)
+			is_depth(&m, 0x1107, 8);
+		else
+			is_kind(&m, 0x1107, UNWIND_NO_RULE);
+		is_kind(&m, 0x110f, UNWIND_NO_RULE);
+		drop(&m);
+	}
 }
 
 static void the_code_at_the_entry_is_the_bottom(void **state)
@@ -931,6 +947,7 @@ int main(void)
 		cmocka_unit_test(rows_are_offsets_of_the_file_in_each_executable_segment),
 		cmocka_unit_test(of_functions_that_overlap_each_ends_where_the_next_begins),
 		cmocka_unit_test(knows_the_return_of_signal_handlers_by_its_bytes),
+		cmocka_unit_test(knows_where_clone3_returns_in_two_threads),
 		cmocka_unit_test(the_code_at_the_entry_is_the_bottom),
 		cmocka_unit_test(a_function_with_rules_that_looks_like_one_keeps_them),
 		cmocka_unit_test(walks_code_full_of_frame_pointers_by_them),

@@ -4,7 +4,8 @@
  *
  * Runs a command, its input and output /dev/null, and stops one of its tasks, of all processes that come of it, at random moments. Each
  * stack is walked twice: by our tables and by elfutils (libdwfl, what eu-stack is made of), and the two
- * chains of addresses are compared. Prints each that is not the same, and a line of counts:
+ * chains of addresses are compared. Prints each that is not the same or does not reach the bottom, and a
+ * line of counts:
  *
  *	STOPS stops, SAME same, FRAMES frames, WHOLE whole; differ: LONGER ours goes on, ...
  *
@@ -263,6 +264,11 @@ static void compare(struct truth *t, pid_t tid, const struct chain *ours,
 	t->n++;
 	t->frames += ours->n;
 	t->whole += ours->is_whole;
+	if (!ours->is_whole) {
+		printf("ends with %s after %zu frames, at ", ours->end, ours->n);
+		print_address(t, ours->n ? ours->addresses[ours->n - 1] : 0);
+		printf("\n");
+	}
 	if (is_prefix && ours->n == theirs->n) {
 		t->same++;
 		return;
