@@ -168,13 +168,13 @@ static void offsets_that_are_no_code_are_told(void **state)
 static void many_names_at_once_are_those_of_single_questions(void **state)
 {
 	struct mw_resolver *r;
-	uint64_t offsets[3000], first = offset_of((const void *)what_nobody_knows_has_a_reason);
+	uint64_t offsets[1500], first = offset_of((const void *)what_nobody_knows_has_a_reason);
 	struct mw_location many[ARRAY_SIZE(offsets)], one[GSYM_DEPTH_MAX + 1];
 	take_in(true);
 	assert_int_equal(resolver_new(store, 0, &r), 0);
 	for (int ascending = 0; ascending < 2; ascending++) {
 		for (size_t i = 0; i < ARRAY_SIZE(offsets); i++)
-			offsets[i] = first - 500 + (ascending ? i : i * 1103515245u % 3000);
+			offsets[i] = first - 500 + (ascending ? i : i * 1103515245u % 1500);
 		mw_resolver_find_names(r, &self.id, offsets, ARRAY_SIZE(offsets), many);
 		for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
 			size_t n = mw_resolver_find(r, &self.id, offsets[i], one, ARRAY_SIZE(one));
@@ -211,7 +211,7 @@ static int compare(void *data, uint64_t value, const struct mw_location *chain, 
 static void sorted_questions_have_the_answers_of_single_ones(void **state)
 {
 	struct mw_resolver *r, *other;
-	struct sort_item items[5000];
+	struct sort_item items[1500];
 	take_in(true);
 	assert_int_equal(resolver_new(store, 0, &r), 0);
 	assert_int_equal(resolver_new(store, 1, &other), 0); /* without a cache to speak of */
