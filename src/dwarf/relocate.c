@@ -223,9 +223,7 @@ static struct relocation parse(const struct elf *elf, struct cursor *c, bool has
 	if (elf->machine == EM_MIPS && is_little) {
 		r.symbol = (uint32_t)info;
 		r.type = (uint32_t)(info >> 56);
-	} else if (elf->machine == EM_MIPS) {
-		r.type = info & 0xff;
-	} else if (elf->machine == EM_SPARCV9) {
+	} else if (elf->machine == EM_MIPS || elf->machine == EM_SPARCV9) {
 		r.type = info & 0xff;
 	}
 	r.addend = has_addend ? (int64_t)cursor_u64(c) : 0;
