@@ -5,9 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 BUILD_LINES=$(dirname "$MAPWRIGHT")/../../tests/lines/build_lines
 LLVM=$(command -v llvm-gsymutil-14 || command -v llvm-gsymutil) || { echo "lines: llvm-gsymutil is not installed"; exit 0; }
-inputs=$(realpath -m "$inputs")
 ROUNDS=${ROUNDS:-7}
-inputs=${BENCH_INPUTS:-/var/tmp/mapwright-bench-inputs}
+inputs=$(realpath -m "${BENCH_INPUTS:-/var/tmp/mapwright-bench-inputs}")
 "$ROOT/bench/fetch_inputs.sh" "$inputs" || { echo "lines: no inputs"; exit 0; }
 
 measure() { # NAME COMMAND...: adds a line "CPU-seconds KiB" to NAME

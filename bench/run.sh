@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Runs every measurement, or those named (report, start, cost, slowdown, memory). usage: bench/run.sh [MAPWRIGHT [NAME...]]
+# Runs every measurement, or those named: the NAMEs of bench_NAME.*. usage: bench/run.sh [MAPWRIGHT [NAME...]]
 here=$(dirname "$0")
 mapwright=${1:-build/src/cli/mapwright}
 shift

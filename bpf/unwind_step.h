@@ -10,14 +10,15 @@
  *	static int unwind_read(UNWIND_CONTEXT *context, __u64 address, __u64 *ret)
  *			8 bytes of the walked task's memory, 0 or negative
  *
- * Registers are not read from the stack until somebody wants them: a saved register is remembered as
- * the place where it lies. Most frames need only the stack pointer, so that a step is one read, the
- * return address. What is needed beyond rsp and rbp is rare but real: the dynamic linker's resolver has
- * its base in rbx while it calls C code.
+ * Registers are not read from the stack until somebody wants them: a saved register is remembered
+ * as the place where it lies. Most frames need only the stack pointer, so that a step is one read,
+ * the return address. What is needed beyond rsp and rbp is rare but real: the dynamic linker's
+ * resolver has its base in rbx while it calls C code.
  *
- * A wrong rule ends a walk, it cannot make it loop: the stack pointer rises with every step, but for
- * the leaf whose return address is in a register (then that register is used up) and for signal
- * frames, which may be on another stack: those are counted, and so does who calls this with the frames.
+ * A wrong rule ends a walk, it cannot make it loop: the stack pointer rises with every step, but
+ * for the leaf whose return address is in a register (then that register is used up) and for
+ * signal frames and switches of stacks, which may lead anywhere: those are counted, and so does who
+ * calls this with the frames.
  */
 #ifndef BPF_UNWIND_STEP_H
 #define BPF_UNWIND_STEP_H
@@ -151,9 +152,11 @@ UNWIND_INLINE int unwind_step_rule(__u16 machine, UNWIND_CONTEXT *context,
 		return result;
 	if (in_register && !r->exact)
 		return UNWIND_CANNOT;
-	if (cfa & 7 || (in_register ? cfa < r->value[sp] : cfa <= r->value[sp]))
+	int is_elsewhere = rule->flags & UNWIND_RULE_SWITCHES;
+	if (cfa & 7 || (!is_elsewhere && (in_register ? cfa < r->value[sp] : cfa <= r->value[sp])))
 		return UNWIND_ASTRAY;
-	if (rule->flags & UNWIND_RULE_INTERRUPTED && ++r->signals > UNWIND_SIGNALS_MAX)
+	if (rule->flags & (UNWIND_RULE_INTERRUPTED | UNWIND_RULE_SWITCHES) &&
+	    ++r->signals > UNWIND_SIGNALS_MAX)
 		return UNWIND_ASTRAY;
 	result = unwind_return(context, rule, r, cfa, base, &ip);
 	if (result != UNWIND_ON)
@@ -213,8 +216,8 @@ UNWIND_INLINE int unwind_step_signal(__u16 machine, UNWIND_CONTEXT *context,
 }
 
 /*
- * A frame of code that keeps frame pointers, {caller's frame pointer, return address} at it. For the
- * leaf it is a guess: before its first two instructions, the caller is left out.
+ * A frame of code that keeps frame pointers, {caller's frame pointer, return address} at it. For
+ * the leaf it is a guess: before its first two instructions, the caller is left out.
  */
 UNWIND_INLINE int unwind_step_frame_pointer(__u16 machine, UNWIND_CONTEXT *context,
 					    struct unwind_registers *r)
@@ -265,8 +268,9 @@ UNWIND_INLINE int unwind_is_made_up(__u16 machine, UNWIND_CONTEXT *context, __u6
 }
 
 /*
- * From a frame to its caller. value[] of the stack pointer must be known and not `saved`, and stays so.
- * The machine is a constant where one is walked only: what belongs to the other is then left out.
+ * From a frame to its caller. value[] of the stack pointer must be known and not `saved`, and
+ * stays so. The machine is a constant where one is walked only: what belongs to the other is then
+ * left out.
  */
 UNWIND_INLINE int unwind_step(__u16 machine, UNWIND_CONTEXT *context,
 			      const struct unwind_rule *rule, struct unwind_registers *r)

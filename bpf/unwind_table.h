@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The unwinding table of one file, as it lies in the store (part `unwind`), in memory and in the map
- * of the kernel side: byte for byte the same, so that loading it is one copy.
+ * The unwinding table of one file, as it lies in the store (part `unwind`), in memory and in the
+ * map of the kernel side: byte for byte the same, so that loading it is one copy.
  *
  *	block 0            struct unwind_header
  *	first_row          rows: {file offset, number of a rule}, ascending
@@ -10,22 +10,24 @@
  *	                   is one block
  *	first_rule         rules: each distinct one once
  *
- * Everything is in blocks of 512 bytes, which are the elements of the kernel's array: a look-up there
- * costs a call for each block that it touches, so the rows are the leaves of a tree whose nodes have
- * 128 keys. A million rows are three blocks and 20 comparisons away, and the rule one block more;
- * a plain binary search would touch sixteen.
+ * Everything is in blocks of 512 bytes, which are the elements of the kernel's array: a look-up
+ * there costs a call for each block that it touches, so the rows are the leaves of a tree whose
+ * nodes have 128 keys. A million rows are three blocks and 20 comparisons away, and the rule one
+ * block more; a plain binary search would touch sixteen.
  *
  * A row holds from its offset to that of the next row. Offsets are those of the file, not virtual
  * addresses: that is what a sampled frame has. What no function covers is a row, too, with
- * UNWIND_NO_RULE, and so is rule 0; the first row is at offset 0. The last block of rows is filled with rows, those of the index with keys, at
- * UNWIND_PADDING, which no offset reaches. Code behind 4 GiB of a file has no rows.
+ * UNWIND_NO_RULE, and so is rule 0; the first row is at offset 0. The last block of rows is filled
+ * with rows, those of the index with keys, at UNWIND_PADDING, which no offset reaches. Code behind
+ * 4 GiB of a file has no rows.
  *
- * A rule says how the registers of the caller are found from those of a frame: unwind_step.h takes it.
- * The words are DWARF's. The CFA, the frame's base, is what the stack pointer of the caller is after the
- * call returned. Registers have DWARF's numbers of the machine.
+ * A rule says how the registers of the caller are found from those of a frame: unwind_step.h takes
+ * it. The words are DWARF's. The CFA, the frame's base, is what the stack pointer of the caller is
+ * after the call returned. Registers have DWARF's numbers of the machine.
  *
- * The bytes are made from a file of somebody else by a child that may be anybody's by then: they are
- * checked when opened (src/unwind/unwind_table.h), and no value of a rule may do harm in a walk.
+ * The bytes are made from a file of somebody else by a child that may be anybody's by then: they
+ * are checked when opened (src/unwind/unwind_table.h), and no value of a rule may do harm in a
+ * walk.
  */
 #ifndef BPF_UNWIND_TABLE_H
 #define BPF_UNWIND_TABLE_H
@@ -104,6 +106,7 @@ enum unwind_return {
 
 #define UNWIND_RULE_SIGNED	0x1 /* aarch64: the return address carries an authentication code */
 #define UNWIND_RULE_INTERRUPTED 0x2 /* the caller did not call but was interrupted: its ip is exact */
+#define UNWIND_RULE_SWITCHES	0x4 /* the caller is on another stack */
 
 /* The registers whose values live through calls and that rules are kept for, in order of saved[]. */
 #define UNWIND_N_SAVED		6
@@ -113,8 +116,8 @@ enum unwind_return {
 #define UNWIND_UNDEFINED	0x7ffe /* in saved[]: nobody knows */
 
 /*
- * Places in memory are multiples of 8 from a base: the CFA, or, where base_mask has the bit, the value
- * of base_register in this frame (what gcc writes where it realigns the stack).
+ * Places in memory are multiples of 8 from a base: the CFA, or, where base_mask has the bit, the
+ * value of base_register in this frame (what gcc writes where it realigns the stack).
  * UNWIND_SIGNAL has cfa_offset alone: where the registers lie, from the stack pointer on.
  */
 struct unwind_rule {
@@ -151,8 +154,8 @@ _Static_assert(sizeof(struct unwind_index_block) == UNWIND_BLOCK_SIZE, "keys fil
 _Static_assert(sizeof(struct unwind_rule_block) == UNWIND_BLOCK_SIZE, "rules fill a block");
 
 /*
- * step if the key is not above offset, else 0: without a branch, since the verifier follows each way of
- * each comparison, and all of them through all of the next ones.
+ * step if the key is not above offset, else 0: without a branch, since the verifier follows each
+ * way of each comparison, and all of them through all of the next ones.
  */
 static inline __attribute__((always_inline)) __u32 unwind_search_step(__u32 key, __u32 offset,
 								      __u32 step)

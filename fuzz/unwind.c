@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Unwinding tables: what is built of any file is a right table, and a walk by it over any stack (the
- * file's own bytes) ends within its bounds.
+ * Unwinding tables: what is built of any file is a right table, and a walk by it over any stack
+ * (the file's own bytes) ends within its bounds.
  */
 #include "base/cleanup.h"
 #include "fuzz.h"

@@ -13,16 +13,22 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <string.h>
+#include <time.h>
 
 #define N_PLACES       256
 #define LOOKS_PER_TICK 2
-#define FILES_PER_TICK 8
+#define FILES_PER_TICK 4
+/* Files in work of which there are names to be made: they go first. */
+#define BUSY 4
 /* Without a count of changes, and with one that stands still. */
 #define PERIOD_NS	UINT64_C(2000000000)
 #define QUIET_PERIOD_NS UINT64_C(10000000000)
 /* Files that are asked whether they changed; others take their places. */
 #define N_WATCHED	  512
-#define WATCHED_PER_TICK 16
+#define WATCHED_PER_TICK 8
+/* Those that changed a moment ago are asked each tick, so many of them. */
+#define FRESH_PER_TICK 32
+#define FRESH_SECONDS  60
 /* A process is not looked at for so many times as long as the last look at it took. */
 #define REST_FACTOR 100
 
@@ -108,21 +114,34 @@ static bool has_changed(const struct inventory *s, const struct watched *w)
 	       now.device == w->key.device && memcmp(&now, &w->key, sizeof now) != 0;
 }
 
+static void ask_file(struct inventory *s, struct watched *w)
+{
+	if (!has_changed(s, w))
+		return;
+	free(take_ptr(w->path));
+	for (size_t p = 0; p < N_PLACES; p++) {
+		s->places[p].is_waiting |= s->places[p].task.pid != 0;
+		s->places[p].next = MIN(s->places[p].next, 1u);
+	}
+}
+
 static void ask_files(struct inventory *s)
 {
-	for (size_t i = 0; i < N_WATCHED && i < WATCHED_PER_TICK;) {
-		struct watched *w = &s->watched[s->watched_turn];
-		s->watched_turn = (s->watched_turn + 1) % N_WATCHED;
-		if (s->watched_turn == 0)
-			break; /* one round a tick at most */
-		i += w->path != NULL;
-		if (!w->path || !has_changed(s, w))
+	int64_t fresh = (int64_t)time(NULL) - FRESH_SECONDS;
+	size_t n_fresh = 0, n_old = 0;
+	for (size_t i = 0; i < N_WATCHED; i++) {
+		struct watched *w = &s->watched[(s->watched_turn + i) % N_WATCHED];
+		if (!w->path)
 			continue;
-		free(take_ptr(w->path));
-		for (size_t p = 0; p < N_PLACES; p++) {
-			s->places[p].is_waiting |= s->places[p].task.pid != 0;
-			s->places[p].next = MIN(s->places[p].next, 1u);
-		}
+		bool is_fresh = w->key.ctime_sec >= fresh;
+		size_t *n = is_fresh ? &n_fresh : &n_old;
+		if (++*n <= (is_fresh ? FRESH_PER_TICK : WATCHED_PER_TICK))
+			ask_file(s, w);
+	}
+	/* Those that it was not the turn of come next. */
+	for (size_t n = 0; n < WATCHED_PER_TICK; s->watched_turn = (s->watched_turn + 1) % N_WATCHED) {
+		const struct watched *w = &s->watched[s->watched_turn];
+		n += w->path || s->watched_turn == N_WATCHED - 1;
 	}
 }
 
@@ -185,6 +204,8 @@ int inventory_tick(struct inventory *s)
 {
 	size_t files_left = FILES_PER_TICK, looks_left = LOOKS_PER_TICK;
 	ask_files(s);
+	if (first_sight_unfinished(s->first_sight) > BUSY)
+		return 0;
 	for (size_t i = 0; i < N_PLACES && looks_left && files_left; i++) {
 		struct place *place = &s->places[s->turn];
 		uint64_t now = clock_now_ns();

@@ -85,6 +85,8 @@ static int set_area(struct undecided *u, const struct sample *sample, const stru
 	}
 	uint32_t file;
 	int answer = areas_find(u->o.areas, sample, m, &file);
+	if (answer == AREA_LATER && is_last_time)
+		answer = AREA_RACED;
 	switch (answer) {
 	case AREA_FOUND:
 		f->kind = FRAME_FILE;
@@ -96,9 +98,7 @@ static int set_area(struct undecided *u, const struct sample *sample, const stru
 		f->file = file;
 		return 1;
 	case AREA_LATER:
-		if (!is_last_time)
-			return 0;
-		__attribute__((fallthrough));
+		return 0;
 	case AREA_RACED:
 		set_reason(f, MW_REASON_RACED);
 		return 1;

@@ -74,7 +74,8 @@ const char *cursor_string(struct cursor *c)
 {
 	if (c->failed)
 		return NULL;
-	const uint8_t *nul = memchr(c->at, 0, (size_t)(c->end - c->at));
+	/* memchr of NULL is undefined, even of nothing. */
+	const uint8_t *nul = c->at < c->end ? memchr(c->at, 0, (size_t)(c->end - c->at)) : NULL;
 	if (!nul) {
 		c->failed = true;
 		return NULL;

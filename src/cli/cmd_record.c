@@ -215,6 +215,9 @@ static int complete(struct invocation *in, struct arguments *a)
 	if (!r->all_cpus && !a->pids.n && !a->tids.n && !a->containers.n && !a->cgroups.n && !in->argc)
 		return command_misuse(in->command, "nothing to record: say -a, -p PID, -t TID, "
 						   "--container, --cgroup or a command to run");
+	if (strcmp(r->output, "-") == 0)
+		return command_misuse(in->command, "-o -: a profile is written in many places of its file, and "
+						   "cannot go to standard output; ./- is a file of that name");
 	if (a->containers.n || a->cgroups.n) /* of the whole machine, only these */
 		r->all_cpus = false;
 	if (!r->frequency && !r->count)

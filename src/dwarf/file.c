@@ -11,7 +11,7 @@
 #define WHOLE_MAX (UINT64_C(2) << 20)
 /* Compressed ones unpack to this at most. */
 #define UNPACKED_MAX (UINT64_C(4) << 30)
-/* What a window reads beyond what it was asked for. */
+/* What a window reads at least, where nothing else is said. */
 #define READ_AHEAD (UINT64_C(64) << 10)
 #define STRING_MAX (UINT64_C(1) << 20)
 
@@ -165,7 +165,7 @@ void dwarf_file_close(struct dwarf_file *file)
 void dwarf_window_deinit(struct dwarf_window *window)
 {
 	free(window->bytes);
-	*window = (struct dwarf_window){};
+	*window = (struct dwarf_window){.read_ahead = window->read_ahead};
 }
 
 static bool note_failure(const struct dwarf_file *file, int code)
@@ -179,7 +179,8 @@ static bool fill(const struct dwarf_file *file, enum dwarf_section_kind kind,
 		 struct dwarf_window *window, uint64_t offset, uint64_t size)
 {
 	const struct dwarf_section *section = &file->sections[kind];
-	size = MAX(size, MIN(READ_AHEAD, section->size - offset));
+	uint64_t least = window->read_ahead ? window->read_ahead : READ_AHEAD;
+	size = MAX(size, MIN(least, section->size - offset));
 	window->section = 0;
 	if (size > window->capacity) {
 		void *bytes = NULL;

@@ -60,6 +60,7 @@ struct dwarf_file {
 
 /* A piece of a section in memory. A zeroed struct is a valid window on nothing. */
 struct dwarf_window {
+	uint32_t read_ahead; /* what is read at least; 0: much, for who goes from front to back */
 	uint64_t start;
 	uint64_t size;
 	uint8_t *bytes; /* owned */

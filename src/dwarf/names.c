@@ -10,7 +10,8 @@
 /* References that are followed from one entry: more are a circle. */
 #define HOPS_MAX 16
 /* An entry that is read from another unit; its attributes are long only with strings inside. */
-#define ENTRY_BYTES     1024
+#define ENTRY_BYTES      1024
+#define ENTRY_READ_AHEAD 4096
 #define ENTRY_BYTES_MAX (UINT64_C(1) << 20)
 #define UNITS_MAX       (1u << 24)
 
@@ -32,6 +33,9 @@ enum place {
 void dwarf_names_init(struct dwarf_names *names, const struct dwarf_file *file)
 {
 	*names = (struct dwarf_names){.main.file = file, .other.file = file->supplement};
+	/* Single entries lie anywhere. */
+	names->main.entries.read_ahead = names->other.entries.read_ahead = ENTRY_READ_AHEAD;
+	names->main.headers.read_ahead = names->other.headers.read_ahead = ENTRY_READ_AHEAD;
 }
 
 static void library_deinit(struct dwarf_library *library)
@@ -362,6 +366,19 @@ static int take_names(struct dwarf_names *names, struct chain *chain, struct hom
 	return r;
 }
 
+/* The number of the name of an entry that was resolved before, or MAP_NONE. */
+static uint32_t find_entry(struct dwarf_names *names, uint64_t key)
+{
+	struct map_place *recent =
+		&names->recent[(key ^ key >> 10) & (DWARF_NAMES_RECENT - 1)];
+	if (recent->key == key && key)
+		return recent->value;
+	uint32_t number = map_find(&names->by_entry, key);
+	if (number != MAP_NONE)
+		*recent = (struct map_place){key, number};
+	return number;
+}
+
 /*
  * Goes from entry to entry until there is a linkage name. An entry that was met before has the answer
  * for all that lead to it, except that a plain name on the way would be nearer.
@@ -378,7 +395,7 @@ static int follow(struct dwarf_names *names, const struct dwarf_current *current
 		if (chain->n == HOPS_MAX || !locate(names, home, &clues->origin, &library, &offset))
 			return 0;
 		uint64_t key = (uint64_t)(library == &names->other) << KEY_SHIFT | offset;
-		uint32_t known = chain->name ? MAP_NONE : map_find(&names->by_entry, key);
+		uint32_t known = chain->name ? MAP_NONE : find_entry(names, key);
 		if (known != MAP_NONE) {
 			chain->linkage_name = known;
 			return 0;

@@ -18,6 +18,9 @@
 /* Tables of abbreviations of other units that are kept. */
 #define DWARF_ABBREVIATIONS_KEPT 32
 
+/* Entries that are found without looking into the large map: a power of two. */
+#define DWARF_NAMES_RECENT 1024
+
 /* A file and what is needed to read single entries of it. */
 struct dwarf_library {
 	const struct dwarf_file *file; /* NULL: there is none */
@@ -39,6 +42,7 @@ struct dwarf_names {
 	struct dwarf_library main;
 	struct dwarf_library other;  /* the supplementary file */
 	struct map by_entry;         /* which entry -> number */
+	struct map_place recent[DWARF_NAMES_RECENT]; /* of it, what was asked last; key 0: nothing */
 	struct map by_place;         /* where a string is -> number */
 	VEC(uint64_t) places;        /* of each number - 1 */
 	struct strings inline_names; /* those that are in the entries themselves */

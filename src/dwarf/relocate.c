@@ -223,9 +223,7 @@ static struct relocation parse(const struct elf *elf, struct cursor *c, bool has
 	if (elf->machine == EM_MIPS && is_little) {
 		r.symbol = (uint32_t)info;
 		r.type = (uint32_t)(info >> 56);
-	} else if (elf->machine == EM_MIPS) {
-		r.type = info & 0xff;
-	} else if (elf->machine == EM_SPARCV9) {
+	} else if (elf->machine == EM_MIPS || elf->machine == EM_SPARCV9) {
 		r.type = info & 0xff;
 	}
 	r.addend = has_addend ? (int64_t)cursor_u64(c) : 0;
@@ -267,7 +265,7 @@ static int apply_section(struct dwarf_file *file, const struct elf_section *sect
 	if (!piece || section->link >= elf->sections.n)
 		return 0;
 	_cleanup_free_ uint8_t *table = NULL, *symbols = NULL;
-	uint64_t size, symbols_size;
+	uint64_t size = 0, symbols_size = 0;
 	int r = elf_section_data(elf, section, TABLE_MAX, &table, &size, NULL);
 	if (r == 0)
 		r = elf_section_data(elf, &elf->sections.items[section->link], TABLE_MAX, &symbols,

@@ -19,13 +19,14 @@ static struct cursor read_section(struct elf *elf, const char *name, uint8_t **r
 
 static int take(struct elf_alt_link *link, const char *path, struct cursor *c, uint64_t id_size)
 {
-	if (!path || strlen(path) >= sizeof link->path || !id_size ||
-	    id_size > sizeof link->id.bytes || id_size > cursor_left(c))
+	const uint8_t *id = cursor_bytes(c, id_size);
+	if (!path || strlen(path) >= sizeof link->path || !id || !id_size ||
+	    id_size > sizeof link->id.bytes)
 		return 0;
 	memcpy(link->path, path, strlen(path) + 1);
 	link->id.kind = MW_FILE_ID_GNU;
 	link->id.size = (uint8_t)id_size;
-	memcpy(link->id.bytes, cursor_bytes(c, id_size), id_size);
+	memcpy(link->id.bytes, id, id_size);
 	return 1;
 }
 

@@ -26,9 +26,22 @@ struct renamed {
 	const char *name; /* NULL: the place is free */
 };
 
+/* Source files in written form. */
+#define FILES	  4096
+#define FILES_MAX ((size_t)1 << 20) /* bytes of all; then all are forgotten */
+
+struct kept_file {
+	const char *directory;
+	const char *file;
+	size_t at; /* in the texts */
+	size_t n;
+};
+
 struct answer_writer {
 	struct answer_options o;
 	size_t bytes;
+	struct kept_file files[FILES];
+	struct buffer file_texts;
 	struct renamed *renamed; /* owned */
 	size_t renamed_size;
 	size_t n_renamed;
@@ -59,6 +72,7 @@ void answer_writer_free(struct answer_writer *w)
 		return;
 	forget_names(w);
 	free(w->renamed);
+	buffer_deinit(&w->file_texts);
 	free(w);
 }
 
@@ -124,7 +138,7 @@ static void put_escaped(struct buffer *b, const char *text)
 		buffer_bytes(b, text, n);
 }
 
-static void put_file(struct buffer *b, const struct mw_location *l, void (*put_text)(struct buffer *b, const char *text))
+static void put_file_text(struct buffer *b, const struct mw_location *l, void (*put_text)(struct buffer *b, const char *text))
 {
 	if (l->directory && *l->directory) {
 		put_text(b, l->directory);
@@ -134,6 +148,28 @@ static void put_file(struct buffer *b, const struct mw_location *l, void (*put_t
 	put_text(b, l->file);
 }
 
+/* The same files come again and again: each is put together once. */
+static void put_file(struct answer_writer *w, struct buffer *b, const struct mw_location *l,
+		     void (*put_text)(struct buffer *b, const char *text))
+{
+	uint64_t hash = hash_u64((uintptr_t)l->file ^ (uintptr_t)l->directory << 20);
+	struct kept_file *kept = &w->files[hash % FILES];
+	if (kept->file != l->file || kept->directory != l->directory) {
+		if (w->file_texts.n > FILES_MAX) {
+			memset(w->files, 0, sizeof w->files);
+			w->file_texts.n = 0;
+		}
+		kept->at = w->file_texts.n;
+		put_file_text(&w->file_texts, l, put_text);
+		kept->n = w->file_texts.n - kept->at;
+		kept->file = l->file;
+		kept->directory = l->directory;
+	}
+	b->failed |= w->file_texts.failed;
+	if (!b->failed)
+		buffer_bytes(b, w->file_texts.data + kept->at, kept->n);
+}
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static void text_location(struct answer_writer *w, const struct mw_location *l, struct buffer *b)
@@ -141,7 +177,7 @@ static void text_location(struct answer_writer *w, const struct mw_location *l, 
 	put_escaped(b, readable_name(w, l->name));
 	if (l->file) {
 		put(b, " at ");
-		put_file(b, l, put_escaped);
+		put_file(w, b, l, put_escaped);
 		put(b, ":");
 		if (l->line)
 			put_number(b, l->line, 10, 1);
@@ -251,7 +287,7 @@ static void addr2line_location(struct answer_writer *w, const struct answer *a, 
 	put(b, readable_name(w, name_for_addr2line(w, a, i)));
 	put(b, " at ");
 	if (l->file)
-		put_file(b, l, put);
+		put_file(w, b, l, put);
 	else
 		put(b, "??");
 	put(b, ":");
@@ -259,6 +295,12 @@ static void addr2line_location(struct answer_writer *w, const struct answer *a, 
 		put_number(b, l->line, 10, 1);
 	else
 		put(b, "?");
+	/* That of the innermost place, with all of its lines: so it is there. */
+	if (l->line && a->chain[0].discriminator) {
+		put(b, " (discriminator ");
+		put_number(b, a->chain[0].discriminator, 10, 1);
+		put(b, ")");
+	}
 	put(b, "\n");
 }
 
@@ -326,7 +368,7 @@ static void json_location(struct answer_writer *w, const struct mw_location *l, 
 	json_text(b, "symbol", l->name);
 	if (l->file) {
 		put(b, ",\"file\":\"");
-		put_file(b, l, put_json);
+		put_file_text(b, l, put_json);
 		put(b, "\"");
 	}
 	if (l->line) {

@@ -75,10 +75,13 @@ const char *text_reason(uint8_t reason, char *buf, size_t size)
 	return buf;
 }
 
+/* What is in brackets is no file (the kernel, the vdso); a file of such a name keeps its slash. */
 const char *text_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash && slash[1] ? slash + 1 : path;
+	if (name != path && *name == '[')
+		name--;
 	return *name ? name : "[no path]";
 }
 

@@ -586,14 +586,6 @@ int profile_writer_close(struct profile_writer *writer, struct mw_error *e)
 	return r < 0 ? error_errno(e, r, "%s: cannot sync", w->path) : 0;
 }
 
-int profile_save(const char *path, struct profile *p, struct mw_error *e)
-{
-	struct profile_writer *w = NULL;
-	p->changed_facts = true;
-	int r = profile_writer_create(path, p, &w, e);
-	return w ? profile_writer_close(w, e) : r;
-}
-
 /* All that a reader filled in behind the tables' ends counts as new. */
 static int mark_all(struct profile *p)
 {
@@ -606,6 +598,17 @@ static int mark_all(struct profile *p)
 			r = vec_push(&p->changed_lines, (uint32_t)i);
 	}
 	return r;
+}
+
+int profile_save(const char *path, struct profile *p, struct mw_error *e)
+{
+	struct profile_writer *w = NULL;
+	p->changed_facts = true;
+	int r = p->read_only ? mark_all(p) : 0;
+	if (r < 0)
+		return error_errno(e, r, "%s", path);
+	r = profile_writer_create(path, p, &w, e);
+	return w ? profile_writer_close(w, e) : r;
 }
 
 void profile_save_prepare(void)

@@ -15,17 +15,38 @@ bool debug_file_belongs(struct elf *debug, const struct elf_identity *identity)
 	       crc == identity->debug_link.crc;
 }
 
+static const struct elf_program_header *first_load(const struct elf *elf)
+{
+	vec_foreach(h, &elf->program_headers) {
+		if (h->type == PT_LOAD)
+			return h;
+	}
+	return NULL;
+}
+
+uint64_t debug_file_bias(const struct elf *elf, const struct elf *debug)
+{
+	const struct elf_program_header *here = first_load(elf), *there = first_load(debug);
+	return here && there ? here->vaddr - there->vaddr : 0;
+}
+
 /* Symbols from a debug file. 0, or negative if it is not the file's, or gives none. */
-static int collect_from(struct symbol_list *list, int debug_fd, const struct elf_identity *identity)
+static int collect_from(struct symbol_list *list, const struct elf *elf, int debug_fd,
+			const struct elf_identity *identity)
 {
 	struct elf debug;
 	int r = elf_open(&debug, debug_fd, NULL);
 	if (r < 0)
 		return r;
 	r = debug_file_belongs(&debug, identity) ? symbol_list_collect(list, &debug, NULL) : -ESTALE;
+	uint64_t bias = debug_file_bias(elf, &debug);
 	elf_deinit(&debug);
 	if (r < 0)
 		symbol_list_deinit(list);
+	vec_foreach(symbol, &list->symbols) {
+		symbol->start += bias;
+		symbol->end += bias;
+	}
 	return r;
 }
 
@@ -33,7 +54,7 @@ int debug_file_symbols(struct symbol_list *list, struct elf *elf, const int *deb
 		       size_t n_debug_fds, const struct elf_identity *identity, struct mw_error *e)
 {
 	for (size_t i = 0; i < n_debug_fds; i++) {
-		if (collect_from(list, debug_fds[i], identity) == 0)
+		if (collect_from(list, elf, debug_fds[i], identity) == 0)
 			return 0;
 	}
 	return symbol_list_collect(list, elf, e);

@@ -12,6 +12,11 @@
  */
 bool debug_file_belongs(struct elf *debug, const struct elf_identity *identity);
 /*
+ * What is to be added to the addresses of a debug file: prelinking moves a file, but not its debug
+ * file. Modulo 2^64; 0 if they agree.
+ */
+uint64_t debug_file_bias(const struct elf *elf, const struct elf *debug);
+/*
  * The symbols of the first of the debug files that belongs to the file and has any, or else the file's
  * own. Results as symbol_list_collect().
  */

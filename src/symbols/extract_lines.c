@@ -7,6 +7,7 @@
 #include "symbols/debug_file.h"
 #include "symbols/extract.h"
 #include "symbols/lines_builder.h"
+#include "symbols/plt.h"
 
 const char *lines_source_name(uint32_t source)
 {
@@ -80,29 +81,14 @@ static int open_supplement(struct job *job, int fd)
 	return r == -ENOMEM ? r : 0;
 }
 
-static const struct elf_program_header *first_load(const struct elf *elf)
-{
-	vec_foreach(h, &elf->program_headers) {
-		if (h->type == PT_LOAD)
-			return h;
-	}
-	return NULL;
-}
-
-/* Prelinking moves a file, but not its debug file. */
-static uint64_t bias_of(const struct job *job)
-{
-	const struct elf_program_header *here = first_load(&job->elf);
-	const struct elf_program_header *there = first_load(job->with_lines);
-	return here && there ? here->vaddr - there->vaddr : 0;
-}
-
 /* ---- the work -------------------------------------------------------------------------------- */
 
 static int collect_symbols(struct job *job, const int *debug_fds, size_t n_debug_fds)
 {
 	int r = debug_file_symbols(&job->list, &job->elf, debug_fds, n_debug_fds, &job->identity,
 				   NULL);
+	if (r == 0)
+		r = plt_add(&job->list, &job->elf);
 	if (r == 0)
 		r = symbol_list_choose(&job->list, &job->symbols, NULL);
 	/* Without symbols there are still the functions of the debug information. */
@@ -179,7 +165,7 @@ int extract_lines(int elf_fd, const int *debug_fds, size_t n_debug_fds, int alt_
 			.file = &job.file,
 			.symbols = job.symbols.items,
 			.n_symbols = job.symbols.n,
-			.code = {is_code, &job.code, bias_of(&job)},
+			.code = {is_code, &job.code, debug_file_bias(&job.elf, job.with_lines)},
 			.id = &job.identity.id,
 			.limit = EXTRACT_LINES_MAX,
 		};

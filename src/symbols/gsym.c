@@ -37,6 +37,28 @@ static int check_header(const struct gsym *gsym, uint16_t version, struct mw_err
 	return 0;
 }
 
+#define TRAILER_SIZE 16
+
+static void find_discriminators(struct gsym *gsym)
+{
+	const uint8_t *end = gsym->data + gsym->size;
+	if (gsym->size < GSYM_HEADER_SIZE + TRAILER_SIZE ||
+	    memcmp(end - 8, GSYM_DISCRIMINATORS, 8) != 0)
+		return;
+	uint64_t n = read_u32(gsym, end - TRAILER_SIZE);
+	if (n > (gsym->size - GSYM_HEADER_SIZE - TRAILER_SIZE) / 4)
+		return;
+	gsym->n_discriminators = (uint32_t)n;
+	gsym->discriminators = end - TRAILER_SIZE - 4 * n;
+}
+
+uint32_t gsym_discriminator(const struct gsym *gsym, uint32_t number)
+{
+	return number < gsym->n_discriminators
+		       ? read_u32(gsym, gsym->discriminators + 4 * (uint64_t)number)
+		       : 0;
+}
+
 int gsym_init(struct gsym *gsym, const void *data, uint64_t size, struct mw_error *e)
 {
 	if (!gsym_is_one(data, size))
@@ -75,6 +97,7 @@ int gsym_init(struct gsym *gsym, const void *data, uint64_t size, struct mw_erro
 	uint32_t n_files = cursor_u32(&c);
 	gsym->files = cursor_bytes(&c, (uint64_t)n_files * 8);
 	gsym->n_files = gsym->files ? n_files : 0;
+	find_discriminators(gsym);
 	return 0;
 }
 
@@ -162,6 +185,14 @@ static uint32_t count_below_u32(const uint8_t *numbers, uint32_t n, uint32_t x)
 /* How many entries, of those from low to high, start at the offset or before it; plus low. */
 static uint32_t count_starts(const struct gsym *gsym, uint32_t low, uint32_t high, uint64_t offset)
 {
+	if (gsym->steps && high - low > 2 * GSYM_STEP) {
+		uint32_t x = (uint32_t)MIN(offset, UINT32_MAX);
+		uint32_t step = count_below_u32((const uint8_t *)gsym->steps, gsym->n_steps, x);
+		if (!step)
+			return low;
+		low = MAX(low, (step - 1) * GSYM_STEP);
+		high = MIN(high, step * GSYM_STEP);
+	}
 	if (gsym->offset_size == 4 && !gsym->swap)
 		return low + count_below_u32(gsym->offsets + 4 * (uint64_t)low, high - low,
 					     (uint32_t)MIN(offset, UINT32_MAX));
@@ -185,12 +216,46 @@ static int take_if_covered(const struct gsym *gsym, uint32_t i, uint64_t address
 	return 1;
 }
 
+uint32_t gsym_count_steps(const struct gsym *gsym)
+{
+	bool helps = gsym->offset_size == 4 && !gsym->swap && gsym->n > 16 * GSYM_STEP;
+	return helps ? (gsym->n + GSYM_STEP - 1) / GSYM_STEP : 0;
+}
+
+void gsym_make_steps(const struct gsym *gsym, uint32_t *ret)
+{
+	for (uint32_t i = 0; i * GSYM_STEP < gsym->n; i++)
+		ret[i] = (uint32_t)offset_of(gsym, i * GSYM_STEP);
+}
+
 int gsym_find(const struct gsym *gsym, uint64_t address, struct gsym_entry *ret)
 {
 	if (address < gsym->base)
 		return 0;
 	uint32_t n = count_starts(gsym, 0, gsym->n, address - gsym->base);
 	return n ? take_if_covered(gsym, n - 1, address, ret) : 0;
+}
+
+uint32_t gsym_locate(const struct gsym *gsym, uint64_t address)
+{
+	if (address < gsym->base)
+		return 0;
+	uint32_t n = count_starts(gsym, 0, gsym->n, address - gsym->base);
+	if (n)
+		__builtin_prefetch(gsym->infos + 4 * (uint64_t)(n - 1));
+	return n;
+}
+
+void gsym_prefetch(const struct gsym *gsym, uint32_t located)
+{
+	if (located)
+		__builtin_prefetch(gsym->data +
+				   read_u32(gsym, gsym->infos + 4 * (uint64_t)(located - 1)));
+}
+
+int gsym_take(const struct gsym *gsym, uint32_t located, uint64_t address, struct gsym_entry *ret)
+{
+	return located ? take_if_covered(gsym, located - 1, address, ret) : 0;
 }
 
 int gsym_find_next(const struct gsym *gsym, uint64_t address, uint32_t *hint,

@@ -379,7 +379,8 @@ static int read_calls(struct gsym_info_writer *w, struct cursor *c, uint64_t sta
 						 : (struct open_call){0, start};
 		r = read_ranges(w, c, parent.base, &n, &base);
 		if (r == 0 && !n) {
-			open.n--;
+			r = open.n ? 0 : -EBADMSG;
+			open.n -= r == 0;
 			continue;
 		}
 		bool has_children = cursor_u8(c);

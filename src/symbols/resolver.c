@@ -16,6 +16,7 @@
 #define CACHE_BYTES   ((size_t)4 << 20)
 #define CACHE_SLOTS   32768
 #define CACHE_STRIPES 64
+#define SCRATCH_MAX   ((size_t)64 << 10)
 #define TABLES_MAX    16384 /* files; each is up to two mappings of the 65,530 that a process may have */
 #define TABLE_SLOTS   32768
 #define RETRY_SECONDS 1
@@ -38,7 +39,7 @@ struct cached {
 	const struct symbol_table *table;
 	uint32_t index;
 	size_t bytes;
-	struct gsym_decoded decoded;
+	struct gsym_decoded decoded; /* its lists lie behind it */
 };
 
 struct mw_resolver {
@@ -55,6 +56,7 @@ struct mw_resolver {
 	_Atomic size_t cache_hand;
 	struct cached *cache[CACHE_SLOTS];
 	pthread_mutex_t stripes[CACHE_STRIPES];
+	struct gsym_decoded scratch[CACHE_STRIPES]; /* what is decoded before it is kept, by stripe */
 };
 
 int resolver_new(struct store *store, size_t cache_bytes, struct mw_resolver **ret)
@@ -98,19 +100,12 @@ static void table_free(struct symbol_table *table)
 	free(table);
 }
 
-static void cached_free(struct cached *cached)
-{
-	if (cached)
-		gsym_decoded_deinit(&cached->decoded);
-	free(cached);
-}
-
 void mw_resolver_close(struct mw_resolver *r)
 {
 	if (!r)
 		return;
 	for (size_t i = 0; i < CACHE_SLOTS; i++)
-		cached_free(r->cache[i]);
+		free(r->cache[i]);
 	for (struct replaced *next, *at = r->replaced; at; at = next) {
 		next = at->next;
 		table_free(at->table);
@@ -121,8 +116,10 @@ void mw_resolver_close(struct mw_resolver *r)
 		table_free(atomic_load(&file->table));
 		free(file);
 	}
-	for (size_t i = 0; i < CACHE_STRIPES; i++)
+	for (size_t i = 0; i < CACHE_STRIPES; i++) {
 		pthread_mutex_destroy(&r->stripes[i]);
+		gsym_decoded_deinit(&r->scratch[i]);
+	}
 	pthread_mutex_destroy(&r->lock);
 	if (r->owns_store)
 		store_close(r->store);
@@ -279,11 +276,10 @@ static size_t cache_slot(const struct symbol_table *table, uint32_t index)
 static void cache_put(struct mw_resolver *r, size_t slot, struct cached *cached)
 {
 	struct cached *before = r->cache[slot];
-	cached->bytes = sizeof *cached + gsym_decoded_bytes(&cached->decoded);
 	atomic_fetch_add(&r->cache_bytes, cached->bytes);
 	if (before)
 		atomic_fetch_sub(&r->cache_bytes, before->bytes);
-	cached_free(before);
+	free(before);
 	r->cache[slot] = cached;
 }
 
@@ -298,21 +294,46 @@ static void cache_shrink(struct mw_resolver *r)
 			atomic_fetch_sub(&r->cache_bytes, cached->bytes);
 		r->cache[slot] = NULL;
 		pthread_mutex_unlock(&r->stripes[slot % CACHE_STRIPES]);
-		cached_free(cached);
+		free(cached);
 	}
 }
 
-static struct cached *decode_new(const struct symbol_table *table, uint32_t index)
+/* One piece of memory for all of it, as large as it has to be. */
+static struct cached *pack(const struct gsym_decoded *d)
 {
-	struct cached *cached = calloc(1, sizeof *cached);
+	size_t marks = d->marks.n * sizeof *d->marks.items;
+	size_t calls = d->calls.n * sizeof *d->calls.items;
+	size_t ranges = d->ranges.n * sizeof *d->ranges.items;
+	struct cached *cached = malloc(sizeof *cached + marks + calls + ranges);
 	if (!cached)
 		return NULL;
-	cached->table = table;
-	cached->index = index;
-	if (gsym_decode(&table->lines.gsym, index, &cached->decoded) < 0) {
-		cached_free(cached);
-		return NULL;
+	uint8_t *at = (uint8_t *)(cached + 1);
+	cached->bytes = sizeof *cached + marks + calls + ranges;
+	cached->decoded = *d;
+	cached->decoded.marks.items = (void *)at;
+	cached->decoded.calls.items = (void *)(at + marks);
+	cached->decoded.ranges.items = (void *)(at + marks + calls);
+	if (marks)
+		memcpy(cached->decoded.marks.items, d->marks.items, marks);
+	if (calls)
+		memcpy(cached->decoded.calls.items, d->calls.items, calls);
+	if (ranges)
+		memcpy(cached->decoded.ranges.items, d->ranges.items, ranges);
+	return cached;
+}
+
+static struct cached *decode_new(const struct symbol_table *table, uint32_t index,
+				 struct gsym_decoded *scratch)
+{
+	struct cached *cached = NULL;
+	if (gsym_decode(&table->lines.gsym, index, scratch) == 0)
+		cached = pack(scratch);
+	if (cached) {
+		cached->table = table;
+		cached->index = index;
 	}
+	if (gsym_decoded_bytes(scratch) > SCRATCH_MAX) /* the largest one is not kept for ever */
+		gsym_decoded_deinit(scratch);
 	return cached;
 }
 
@@ -330,7 +351,7 @@ static const struct cached *cache_enter(struct mw_resolver *r, const struct symb
 	struct cached *cached = r->cache[slot];
 	if (cached && cached->table == table && cached->index == index)
 		return cached;
-	cached = decode_new(table, index);
+	cached = decode_new(table, index, &r->scratch[slot % CACHE_STRIPES]);
 	if (cached)
 		cache_put(r, slot, cached);
 	else
@@ -381,43 +402,111 @@ size_t mw_resolver_find(struct mw_resolver *r, const struct mw_file_id *id, uint
 	return (size_t)has_name;
 }
 
+/* Questions whose memory is fetched together. */
+#define TOGETHER 16
+
+static size_t take_name(const struct symbol_table *table, uint64_t address, int found,
+			const struct gsym_entry *entry, struct mw_location *ret)
+{
+	if (!found)
+		return (size_t)symbol_table_name(table, address, ret);
+	symbol_table_describe(table, entry, address, ret);
+	return 1;
+}
+
+static size_t find_together(const struct symbol_table *table, const uint64_t *offsets, size_t n,
+			    struct mw_location *ret)
+{
+	const struct gsym *gsym = &table->names.gsym;
+	uint64_t addresses[TOGETHER];
+	uint32_t located[TOGETHER];
+	enum mw_reason reasons[TOGETHER];
+	size_t found = 0;
+	for (size_t i = 0; i < n; i++) {
+		reasons[i] = MW_REASON_NONE;
+		located[i] = 0;
+		if (symbol_table_address(table, offsets[i], &addresses[i], &reasons[i]))
+			located[i] = gsym_locate(gsym, addresses[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		gsym_prefetch(gsym, located[i]);
+	for (size_t i = 0; i < n; i++) {
+		struct gsym_entry entry;
+		if (reasons[i] != MW_REASON_NONE)
+			nameless(&ret[i], reasons[i]);
+		else
+			found += take_name(table, addresses[i],
+					   gsym_take(gsym, located[i], addresses[i], &entry), &entry,
+					   &ret[i]);
+	}
+	return found;
+}
+
+/* Up to `end`, as long as they ascend; how many that were. */
+static size_t find_ascending(const struct symbol_table *table, const uint64_t *offsets, size_t n,
+			     struct mw_location *ret, size_t *ret_found)
+{
+	uint32_t hint = 0;
+	size_t i = 0;
+	for (; i < n && (i == 0 || offsets[i] >= offsets[i - 1]); i++) {
+		enum mw_reason reason;
+		uint64_t address;
+		struct gsym_entry entry;
+		if (!symbol_table_address(table, offsets[i], &address, &reason))
+			nameless(&ret[i], reason);
+		else
+			*ret_found += take_name(table, address,
+						gsym_find_next(&table->names.gsym, address, &hint,
+							       &entry),
+						&entry, &ret[i]);
+	}
+	return i;
+}
+
+static bool ascends(const uint64_t *offsets, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		if (offsets[i] < offsets[i - 1])
+			return false;
+	}
+	return n > 1;
+}
+
 size_t mw_resolver_find_names(struct mw_resolver *r, const struct mw_file_id *id,
 			      const uint64_t *offsets, size_t n, struct mw_location *ret)
 {
 	const struct symbol_table *table = get_table(r, id, 1);
 	size_t found = 0;
-	if (!table) {
-		for (size_t i = 0; i < n; i++)
-			nameless(&ret[i], MW_REASON_EVICTED);
-		return 0;
-	}
-	uint32_t hint = 0;
-	struct gsym_entry entry;
-	for (size_t i = 0; i < n; i++) {
-		enum mw_reason reason;
+	for (size_t i = 0; i < n && (!table || !table->names.data); i++) {
+		enum mw_reason reason = MW_REASON_EVICTED;
 		uint64_t address;
-		if (!symbol_table_address(table, offsets[i], &address, &reason)) {
+		if (!table || !symbol_table_address(table, offsets[i], &address, &reason))
 			nameless(&ret[i], reason);
+		else
+			found += (size_t)symbol_table_name(table, address, &ret[i]);
+	}
+	if (!table || !table->names.data)
+		return found;
+	for (size_t i = 0; i < n;) {
+		size_t together = MIN(n - i, TOGETHER);
+		if (ascends(offsets + i, together)) {
+			i += find_ascending(table, offsets + i, n - i, ret + i, &found);
 			continue;
 		}
-		bool ascending = i && offsets[i] >= offsets[i - 1];
-		if (table->names.data &&
-		    (ascending ? gsym_find_next(&table->names.gsym, address, &hint, &entry)
-			       : gsym_find(&table->names.gsym, address, &entry))) {
-			hint = entry.index + 1;
-			symbol_table_describe(table, &entry, address, &ret[i]);
-			found++;
-		} else {
-			found += (size_t)symbol_table_name(table, address, &ret[i]);
-		}
+		found += find_together(table, offsets + i, together, ret + i);
+		i += together;
 	}
 	return found;
 }
 
 /* ---- many questions -------------------------------------------------------------------------- */
 
-/* Questions about one function from which on it is decoded. */
-#define DECODE_FROM 4
+/*
+ * Questions about one function from which on it is decoded: a few, or one where so many are asked that
+ * others will come to it.
+ */
+#define DECODE_FROM	 4
+#define MANY_QUESTIONS	 4096
 /* Locations of an answer: one for each inlined call, and the function. */
 #define CHAIN_MAX ((size_t)GSYM_DEPTH_MAX + 1)
 
@@ -432,6 +521,7 @@ struct sorted_walk {
 	uint32_t names_hint;
 	uint32_t lines_hint;
 	unsigned flags;
+	bool is_long;
 	struct mw_location chain[CHAIN_MAX + 1];
 };
 
@@ -444,8 +534,8 @@ static const struct gsym_decoded *enter_function(struct sorted_walk *w, uint64_t
 	cache_leave(w->resolver, w->cached);
 	w->cached = NULL;
 	/* Keys are as far from each other as their addresses, within a function. */
-	if (w->end - w->next < DECODE_FROM ||
-	    w->next[DECODE_FROM - 1].key - key >= w->function.end - address)
+	if (!w->is_long && (w->end - w->next < DECODE_FROM ||
+			    w->next[DECODE_FROM - 1].key - key >= w->function.end - address))
 		return NULL;
 	w->cached = cache_enter(w->resolver, w->table, w->function.index);
 	return w->cached ? &w->cached->decoded : NULL;
@@ -489,6 +579,7 @@ int resolver_find_sorted(struct mw_resolver *resolver, const struct symbol_table
 	w->resolver = resolver;
 	w->table = table;
 	w->flags = flags;
+	w->is_long = n >= MANY_QUESTIONS;
 	w->next = items;
 	w->end = items + n;
 	int r = 0;

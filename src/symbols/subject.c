@@ -34,6 +34,8 @@ void subject_deinit(struct subject *s)
 	vec_deinit(&s->files);
 	snapshot_free(take_ptr(s->snapshot));
 	kernel_symbols_close(take_ptr(s->kernel));
+	if (s->kind == SUBJECT_PROCESS)
+		live_code_deinit(&s->code);
 }
 
 static struct subject_file *add_file(struct subject *s, const char *path)
@@ -212,6 +214,7 @@ int subject_open_process(struct subject *s, uint32_t pid, struct mw_error *e)
 {
 	s->kind = SUBJECT_PROCESS;
 	s->pid = pid;
+	s->code = (struct live_code)LIVE_CODE_INIT;
 	int r = snapshot_take(s->proc, pid, pid, &s->snapshot);
 	s->snapshot_is_fresh = true;
 	if (r == -ENOENT || r == -ESRCH)
@@ -221,7 +224,7 @@ int subject_open_process(struct subject *s, uint32_t pid, struct mw_error *e)
 
 void subject_refresh(struct subject *s)
 {
-	s->snapshot_is_fresh = false;
+	s->snapshot_is_fresh = s->code_is_fresh = false;
 }
 
 /* A process that has ended leaves its last maps: what they say was so a moment ago. */
@@ -347,6 +350,19 @@ struct place subject_place(struct subject *s, uint64_t address)
 	if (s->kind == SUBJECT_PROCESS)
 		return place_in_process(s, address);
 	return (struct place){.kind = PLACE_FILE, .key = address};
+}
+
+int subject_find_code(struct subject *s, uint64_t address, struct mw_location *ret)
+{
+	const struct perf_map_entry *entry =
+		live_code_find(&s->code, s->proc, s->log, s->pid, !s->code_is_fresh, address);
+	s->code_is_fresh = true;
+	if (!entry)
+		return 0;
+	*ret = (struct mw_location){.name = perf_map_name(&s->code.map, entry),
+				    .address = entry->start,
+				    .start = entry->start};
+	return 1;
 }
 
 const struct kernel_symbols *subject_kernel(struct subject *s, enum mw_reason *ret_reason)

@@ -11,6 +11,7 @@
 #include "space/snapshot.h"
 #include "symbols/intake.h"
 #include "symbols/kernel.h"
+#include "symbols/live_code.h"
 #include "symbols/resolver.h"
 
 enum subject_kind {
@@ -48,6 +49,8 @@ struct subject {
 	uint32_t pid;
 	struct snapshot *snapshot;
 	bool snapshot_is_fresh;
+	struct live_code code;
+	bool code_is_fresh;
 	struct kernel_symbols *kernel;
 	int kernel_state; /* 0: not asked yet; 1; or -errno */
 	VEC(struct subject_file *) files; /* a file and a build ID are number 0 */
@@ -76,6 +79,11 @@ void subject_deinit(struct subject *subject);
 void subject_refresh(struct subject *subject);
 /* Never fails; without memory the place is nowhere. */
 struct place subject_place(struct subject *subject, uint64_t address);
+/*
+ * What the process calls code that it made, by its perf map: 1, and the location, whose name is valid until the
+ * next refresh; 0: nothing.
+ */
+int subject_find_code(struct subject *subject, uint64_t address, struct mw_location *ret);
 /* The kernel's symbols, NULL if they cannot be had: then with the reason. */
 const struct kernel_symbols *subject_kernel(struct subject *subject, enum mw_reason *ret_reason);
 

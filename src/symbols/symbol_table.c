@@ -9,10 +9,14 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+/* Bytes of a table that is worth resting. */
+#define LARGE ((size_t)1 << 20)
+
 static void unmap(struct mapped_gsym *mapped)
 {
 	if (mapped->data)
 		munmap(mapped->data, mapped->size);
+	free(mapped->steps);
 	*mapped = (struct mapped_gsym){};
 }
 
@@ -29,9 +33,18 @@ static int map(struct mapped_gsym *mapped, int fd)
 	mapped->data = data;
 	mapped->size = (size_t)st.st_size;
 	int r = gsym_init(&mapped->gsym, data, mapped->size, NULL);
-	if (r < 0)
+	if (r < 0) {
 		unmap(mapped);
-	return r;
+		return r;
+	}
+	uint32_t n = gsym_count_steps(&mapped->gsym);
+	mapped->steps = n ? malloc(n * sizeof *mapped->steps) : NULL;
+	if (mapped->steps) { /* without memory it is only slower */
+		gsym_make_steps(&mapped->gsym, mapped->steps);
+		mapped->gsym.steps = mapped->steps;
+		mapped->gsym.n_steps = n;
+	}
+	return 0;
 }
 
 /* 1: mapped, 0: there is none, negative: it cannot be used. *meta is replaced by the one it belongs to. */
@@ -65,6 +78,18 @@ void symbol_table_load(struct symbol_table *t, struct store *store, const struct
 		enum mw_reason tried = t->meta.failures[STORE_NAMES].reason;
 		t->reason = tried != MW_REASON_NONE ? tried : MW_REASON_FILE_GONE;
 	}
+}
+
+static void rest(const struct mapped_gsym *mapped)
+{
+	if (mapped->data && mapped->size > LARGE)
+		madvise(mapped->data, mapped->size, MADV_DONTNEED);
+}
+
+void symbol_table_rest(const struct symbol_table *table)
+{
+	rest(&table->names);
+	rest(&table->lines);
 }
 
 void symbol_table_deinit(struct symbol_table *t)
@@ -125,8 +150,10 @@ int symbol_table_name(const struct symbol_table *t, uint64_t address, struct mw_
 static void set_place(const struct gsym *gsym, uint32_t file, uint32_t line,
 		      struct mw_location *ret)
 {
-	if (gsym_file(gsym, file, &ret->directory, &ret->file))
+	if (gsym_file(gsym, file, &ret->directory, &ret->file)) {
 		ret->line = line;
+		ret->discriminator = gsym_discriminator(gsym, file);
+	}
 }
 
 /* What the next location of a chain is made of. */

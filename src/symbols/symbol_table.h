@@ -22,6 +22,7 @@ struct mapped_gsym {
 	void *data; /* NULL: there is none */
 	size_t size;
 	struct gsym gsym;
+	uint32_t *steps; /* owned; the gsym's */
 };
 
 struct symbol_table {
@@ -36,6 +37,8 @@ struct symbol_table {
 void symbol_table_load(struct symbol_table *table, struct store *store, const struct mw_file_id *id);
 /* Takes a zeroed one, too; leaves a zeroed one. */
 void symbol_table_deinit(struct symbol_table *table);
+/* Of a large one, pages are not held in our memory until the next look-up; the page cache has them. */
+void symbol_table_rest(const struct symbol_table *table);
 
 /*
  * The virtual address of an offset: 1; or 0 and the reason why nothing can be there. Without segments

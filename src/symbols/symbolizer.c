@@ -71,6 +71,8 @@ void symbolizer_forget_failures(struct symbolizer *s)
 	for (size_t i = 0; i < N_TABLES; i++) {
 		if (s->slots[i].used && s->slots[i].table.reason != MW_REASON_NONE)
 			slot_deinit(&s->slots[i]);
+		else if (s->slots[i].used)
+			symbol_table_rest(&s->slots[i].table);
 	}
 }
 

@@ -108,7 +108,8 @@ static struct cursor cursor_of(const struct cfi *cfi, uint32_t from, uint32_t to
 	return c;
 }
 
-/* What all entries begin with. 1, 0: an entry of length 0, -EBADMSG: it does not lie in the section. */
+/* What all entries begin with. 1, 0: an entry of length 0, -EBADMSG: it does not lie in the
+ * section. */
 static int read_entry(const struct cfi *cfi, uint64_t offset, struct entry *ret)
 {
 	struct cursor c = cfi->bytes;
@@ -145,7 +146,9 @@ static int run_program(const struct cfi *cfi, const struct cfi_cie *cie, struct 
 		       struct cfi_state *state, const struct cfi_fde *fde, cfi_state_fn fn,
 		       void *data);
 
-/* The letters of the augmentation after "z"; one that is not known ends them: "z" has the length. */
+/*
+ * The letters of the augmentation after "z"; one that is not known ends them: "z" has the length.
+ */
 static void read_augmentation(const struct cfi *cfi, struct cfi_cie *cie, const char *letters,
 			      struct cursor *c)
 {
@@ -369,8 +372,8 @@ static void set_register(struct run *run, uint64_t number, enum cfi_where where,
 static struct cfi_value read_expression(struct run *run)
 {
 	uint64_t size = cursor_uleb(&run->c);
-	struct cfi_value value = {.expression = {.offset = (uint32_t)cursor_offset(&run->c),
-						 .size = (uint32_t)size}};
+	struct cfi_value value = {
+		.expression = {.offset = (uint32_t)cursor_offset(&run->c), .size = (uint32_t)size}};
 	cursor_bytes(&run->c, size);
 	return value;
 }

@@ -2,12 +2,13 @@
 /*
  * Call frame information: .eh_frame and .debug_frame, as DWARF 2 to 5 and the LSB describe them.
  *
- * A section is a row of entries. A CIE has what many functions share; an FDE has one function's range
- * and a program that tells for each address in it where the caller's registers are. Entries are read
- * in their order; running an FDE's program gives the states, each with the range that it holds for.
+ * A section is a row of entries. A CIE has what many functions share; an FDE has one function's
+ * range and a program that tells for each address in it where the caller's registers are. Entries
+ * are read in their order; running an FDE's program gives the states, each with the range that it
+ * holds for.
  *
- * All of it is foreign. What is damaged costs the entry it is in, and is counted. Work and memory are
- * linear in the size of the section: a CIE is read once, and is small or none.
+ * All of it is foreign. What is damaged costs the entry it is in, and is counted. Work and memory
+ * are linear in the size of the section: a CIE is read once, and is small or none.
  */
 #ifndef UNWIND_CFI_H
 #define UNWIND_CFI_H
@@ -21,7 +22,7 @@
 
 enum cfi_where {
 	CFI_UNSPECIFIED = 0,
-	CFI_SAME,	    /* as in this frame */
+	CFI_SAME, /* as in this frame */
 	CFI_UNDEFINED,
 	CFI_OFFSET,	    /* in memory at CFA + value */
 	CFI_VAL_OFFSET,	    /* it is CFA + value */
@@ -45,7 +46,7 @@ struct cfi_value {
 
 struct cfi_state {
 	bool cfa_is_expression;
-	bool is_signed; /* aarch64: the return address has an authentication code */
+	bool is_signed;	       /* aarch64: the return address has an authentication code */
 	uint64_t cfa_register; /* these two also while an expression holds: it can end */
 	int64_t cfa_offset;
 	struct cfi_bytes cfa_expression;
@@ -98,8 +99,8 @@ int cfi_next(struct cfi *cfi, struct cfi_fde *ret);
 int cfi_read(struct cfi *cfi, uint32_t offset, struct cfi_fde *ret);
 
 /*
- * Called for each range with one state, ascending and without gaps from fde->begin to fde->end. state
- * is NULL where the program is damaged. Negative ends the run and is returned by it.
+ * Called for each range with one state, ascending and without gaps from fde->begin to fde->end.
+ * state is NULL where the program is damaged. Negative ends the run and is returned by it.
  */
 typedef int (*cfi_state_fn)(void *data, uint64_t begin, uint64_t end,
 			    const struct cfi_state *state);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The numbers of DWARF, of the LSB (.eh_frame) and of GNU that call frame information consists of. */
+/*
+ * The numbers of DWARF, of the LSB (.eh_frame) and of GNU that call frame information consists of.
+ */
 #ifndef UNWIND_DWARF_H
 #define UNWIND_DWARF_H
 

@@ -28,7 +28,8 @@ static void set_bytes(struct frame_section *section, const struct elf *elf, uint
 	cfi->machine = elf->machine;
 	cfi->address = address;
 	elf_dynamic(elf, tags, 1, &cfi->data_base, NULL);
-	vec_foreach(h, &elf->program_headers) {
+	vec_foreach(h, &elf->program_headers)
+	{
 		if (h->type == PT_LOAD && h->flags & PF_X && !cfi->text_base)
 			cfi->text_base = h->vaddr;
 	}
@@ -73,7 +74,8 @@ static int read_header(const struct elf *elf, const struct elf_program_header *h
 static int open_at(struct frame_section *section, struct elf *elf, uint64_t address,
 		   struct mw_error *e)
 {
-	vec_foreach(h, &elf->program_headers) {
+	vec_foreach(h, &elf->program_headers)
+	{
 		if (h->type != PT_LOAD || address < h->vaddr || address - h->vaddr >= h->file_size)
 			continue;
 		uint64_t into = address - h->vaddr, offset;
@@ -93,7 +95,8 @@ static int open_at(struct frame_section *section, struct elf *elf, uint64_t addr
 
 static int open_by_header(struct frame_section *section, struct elf *elf, struct mw_error *e)
 {
-	vec_foreach(h, &elf->program_headers) {
+	vec_foreach(h, &elf->program_headers)
+	{
 		uint64_t address;
 		if (h->type != PT_GNU_EH_FRAME)
 			continue;

@@ -7,13 +7,15 @@
 #define ENTRY_MAX   256
 #define SYMBOLS_MAX (UINT64_C(64) << 20)
 
-/* Moves *end down to the lowest address above `from` at which a symbol of code begins. 0 or -ENOMEM. */
+/* Moves *end down to the lowest address above `from` at which a symbol of code begins. 0 or
+ * -ENOMEM. */
 static int end_at_symbol(struct elf *elf, uint32_t type, uint64_t from, uint64_t *end)
 {
 	const struct elf_section *section = elf_find_section_of_type(elf, type);
 	_cleanup_free_ uint8_t *data = NULL;
 	uint64_t size;
-	int r = section ? elf_section_data(elf, section, SYMBOLS_MAX, &data, &size, NULL) : -ENODATA;
+	int r = section ? elf_section_data(elf, section, SYMBOLS_MAX, &data, &size, NULL)
+			: -ENODATA;
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	struct cursor c = cursor_init(data, size, elf->swap);

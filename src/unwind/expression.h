@@ -3,10 +3,10 @@
  * DWARF expressions of call frame information, as far as they can be said in a closed form.
  *
  * A rule in a table is fixed in shape, an expression is a program. But real files have few of them,
- * for a handful of purposes (a realigned stack, the PLT, signal frames, hand-written code that keeps
- * the old stack pointer on the stack), and carried out with symbols instead of numbers they come down
- * to one of the terms here. What does not is EXPRESSION_OTHER; the survey in docs/BENCHMARKS.md tells
- * how rare that is.
+ * for a handful of purposes (a realigned stack, the PLT, signal frames, hand-written code that
+ * keeps the old stack pointer on the stack), and carried out with symbols instead of numbers they
+ * come down to one of the terms here. What does not is EXPRESSION_OTHER; the survey in
+ * docs/BENCHMARKS.md tells how rare that is.
  */
 #ifndef UNWIND_EXPRESSION_H
 #define UNWIND_EXPRESSION_H
@@ -36,8 +36,9 @@ struct expression {
 };
 
 /*
- * What the bytes compute. With has_cfa the stack begins with the CFA (rules of registers), else it is
- * empty (the rule of the CFA). ip_register: DWARF's number of the instruction pointer, 0 for none.
+ * What the bytes compute. With has_cfa the stack begins with the CFA (rules of registers), else it
+ * is empty (the rule of the CFA). ip_register: DWARF's number of the instruction pointer, 0 for
+ * none.
  */
 struct expression expression_of(struct cursor bytes, bool has_cfa, bool is64, uint64_t ip_register);
 

@@ -42,21 +42,27 @@ static int visit_small(struct visit *v, uint64_t begin, size_t size, uint64_t ad
 	return v->fn(v->data, &gap);
 }
 
+static int visit_large(struct visit *v, uint64_t begin, size_t size, uint64_t address)
+{
+	uint8_t *data;
+	int r = source_read_new(&v->build->elf->source, begin, size, GAP_MAX, &data);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	struct gap gap = {data, size, address};
+	r = v->fn(v->data, &gap);
+	free(data);
+	return r;
+}
+
 /* What cannot be read is left out. */
 static int visit_range(struct visit *v, uint64_t begin, uint64_t end, uint64_t address)
 {
 	uint64_t size = MIN(end - begin, GAP_MAX);
-	_cleanup_free_ uint8_t *data = NULL;
 	if (size < v->least || size > v->budget)
 		return 0;
 	v->budget -= size;
-	if (size <= WINDOW_SIZE)
-		return visit_small(v, begin, (size_t)size, address);
-	int r = source_read_new(&v->build->elf->source, begin, size, GAP_MAX, &data);
-	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	struct gap gap = {data, (size_t)size, address};
-	return v->fn(v->data, &gap);
+	return size <= WINDOW_SIZE ? visit_small(v, begin, (size_t)size, address)
+				   : visit_large(v, begin, (size_t)size, address);
 }
 
 static int visit_segment(struct visit *v, const struct elf_program_header *h)
@@ -64,13 +70,15 @@ static int visit_segment(struct visit *v, const struct elf_program_header *h)
 	uint64_t at = h->offset, end;
 	if (__builtin_add_overflow(h->offset, h->file_size, &end))
 		return 0;
-	vec_foreach(span, &v->build->spans) {
+	vec_foreach(span, &v->build->spans)
+	{
 		if (span->end <= at)
 			continue;
 		if (span->begin >= end)
 			break;
-		int r = span->begin > at ? visit_range(v, at, span->begin, h->vaddr + (at - h->offset))
-					 : 0;
+		int r = span->begin > at
+				? visit_range(v, at, span->begin, h->vaddr + (at - h->offset))
+				: 0;
 		if (r != 0)
 			return r;
 		at = span->end;

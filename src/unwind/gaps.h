@@ -12,8 +12,8 @@ struct gap {
 };
 
 /*
- * Calls fn for each gap of at least `least` bytes, until it returns other than 0; returns that. Of very
- * large files (hundreds of megabytes without rules) the rest is left out.
+ * Calls fn for each gap of at least `least` bytes, until it returns other than 0; returns that. Of
+ * very large files (hundreds of megabytes without rules) the rest is left out.
  */
 int gaps_each(const struct unwind_build *build, size_t least,
 	      int (*fn)(void *data, const struct gap *gap), void *data);

@@ -5,6 +5,8 @@
 #include "base/cursor.h"
 #include "unwind/rule.h"
 
+#include <string.h>
+
 #define TABLE_MAX     (UINT64_C(256) << 20)
 #define FUNCTIONS_MAX (UINT32_C(1) << 22)
 #define PAIRS_MAX     65536 /* of one function */
@@ -25,13 +27,15 @@ struct go_table {
 	uint8_t quantum;
 	uint64_t n_functions;
 	uint64_t text;	    /* that functions are relative to; 0 before 1.18 */
-	uint64_t pctab;	    /* offsets */
+	uint64_t names;	    /* offsets */
+	uint64_t pctab;
 	uint64_t functions; /* also of what offsets of functions are relative to */
 };
 
 struct go_function {
 	uint64_t begin; /* addresses */
 	uint64_t end;
+	uint32_t name;	 /* offset in names */
 	uint32_t depths; /* offset in pctab; 0: none */
 	uint8_t flags;
 };
@@ -50,12 +54,13 @@ static int read_header(struct go_table *table)
 	cursor_u64(&c); /* count of files */
 	if (table->magic != MAGIC_1_16)
 		table->text = cursor_u64(&c);
-	cursor_u64(&c); /* names of functions */
+	table->names = cursor_u64(&c);
 	cursor_u64(&c); /* compilation units */
 	cursor_u64(&c); /* names of files */
 	table->pctab = cursor_u64(&c);
 	table->functions = cursor_u64(&c);
-	return cursor_ok(&c) && table->n_functions <= FUNCTIONS_MAX && table->quantum ? 0 : -EBADMSG;
+	return cursor_ok(&c) && table->n_functions <= FUNCTIONS_MAX && table->quantum ? 0
+										      : -EBADMSG;
 }
 
 /* The start of function number i, or the end of the last one, and where its description is. */
@@ -84,7 +89,8 @@ static bool read_function(const struct go_table *table, uint64_t i, struct go_fu
 		return false;
 	cursor_seek(&c, at);
 	cursor_bytes(&c, table->magic == MAGIC_1_16 ? 8 : 4); /* entry */
-	cursor_bytes(&c, 12);				       /* name, args, deferreturn */
+	ret->name = cursor_u32(&c);
+	cursor_bytes(&c, 8); /* args, deferreturn */
 	ret->depths = cursor_u32(&c);
 	cursor_bytes(&c, 16); /* pcfile, pcln, npcdata, unit */
 	if (table->magic == MAGIC_1_20)
@@ -140,13 +146,83 @@ static int add_depths(const struct go_table *table, const struct go_function *f,
 	return 0;
 }
 
-static int add_function(const struct go_table *table, const struct go_function *f, plain_list *ret)
+static const char *name_of(const struct go_table *table, const struct go_function *f)
+{
+	struct cursor c = table->bytes;
+	uint64_t at;
+	if (__builtin_add_overflow(table->names, f->name, &at) || !cursor_seek(&c, at))
+		return "";
+	const char *name = cursor_string(&c);
+	return name ? name : "";
+}
+
+/* The functions that ask the vdso for the time, on the stack of the runtime. */
+static bool is_clock(const char *name)
+{
+	static const char *const names[] = {"runtime.nanotime1", "runtime.walltime", "time.now"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Where mov %rsp, %r12 ends, with which they keep their stack pointer; 0: it is not there. */
+static uint64_t find_kept(const struct unwind_build *build, const struct go_function *f)
+{
+	static const uint8_t keep[] = {0x49, 0x89, 0xe4};
+	uint8_t code[64];
+	uint64_t offset;
+	size_t size = (size_t)MIN(f->end - f->begin, sizeof code);
+	if (elf_address_to_offset(build->elf, f->begin, &offset) != 1 ||
+	    source_read(&build->elf->source, offset, code, size) < 0)
+		return 0;
+	const uint8_t *at = memmem(code, size, keep, sizeof keep);
+	return at ? f->begin + (uint64_t)(at - code) + sizeof keep : 0;
+}
+
+/* By the stack pointer as it was kept, from there on; by its depth before. */
+static int add_clock(const struct unwind_build *build, const struct go_table *table,
+		     const struct go_function *f, plain_list *ret)
+{
+	uint64_t kept = find_kept(build, f);
+	struct unwind_rule rule = {.kind = UNWIND_UNSUPPORTED};
+	plain_list depths = {};
+	int r = add_depths(table, f, &depths);
+	vec_foreach(range, &depths) {
+		if (r < 0 || range->address >= kept)
+			break;
+		rule = range->rule;
+		r = plain_add(ret, range->address, MIN(range->end, kept), rule);
+	}
+	vec_deinit(&depths);
+	if (r < 0)
+		return r;
+	if (rule.kind == UNWIND_RULE) {
+		rule.cfa_register = 12;
+		rule.flags |= UNWIND_RULE_SWITCHES;
+	}
+	return plain_add(ret, MAX(kept, f->begin), f->end, rule);
+}
+
+static int add_plain_rule(const struct go_function *f, enum unwind_kind kind, plain_list *ret)
+{
+	return plain_add(ret, f->begin, f->end, (struct unwind_rule){.kind = (uint8_t)kind});
+}
+
+/* mcall leaves the goroutine's stack for the scheduler's for good: what runs on it has no caller. */
+static int add_function(const struct unwind_build *build, const struct go_table *table,
+			const struct go_function *f, plain_list *ret)
 {
 	if (f->flags & FLAG_TOP_FRAME)
-		return plain_add(ret, f->begin, f->end, (struct unwind_rule){.kind = UNWIND_END});
-	if (f->flags & FLAG_SP_WRITE)
-		return plain_add(ret, f->begin, f->end,
-				 (struct unwind_rule){.kind = UNWIND_UNSUPPORTED});
+		return add_plain_rule(f, UNWIND_END, ret);
+	if (f->flags & FLAG_SP_WRITE) {
+		const char *name = name_of(table, f);
+		if (is_clock(name))
+			return add_clock(build, table, f, ret);
+		bool is_mcall = strcmp(name, "runtime.mcall") == 0;
+		return add_plain_rule(f, is_mcall ? UNWIND_END : UNWIND_UNSUPPORTED, ret);
+	}
 	return f->depths ? add_depths(table, f, ret)
 			 : plain_add(ret, f->begin, f->end, rule_of_function(f, 0));
 }
@@ -181,7 +257,7 @@ int go_find(const struct unwind_build *build, plain_list *ret)
 	}
 	for (uint64_t i = 0; i < table.n_functions; i++) {
 		struct go_function f;
-		r = read_function(&table, i, &f) ? add_function(&table, &f, ret) : 0;
+		r = read_function(&table, i, &f) ? add_function(build, &table, &f, ret) : 0;
 		if (r < 0)
 			return r == -EFBIG ? 0 : r;
 	}

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Rules for Go's code, which has no call frame information: from the table that Go's own runtime walks
- * stacks by (.gopclntab, Go 1.16 and later), which tells for each instruction how much is on the stack.
- * x86-64.
+ * Rules for Go's code, which has no call frame information: from the table that Go's own runtime
+ * walks stacks by (.gopclntab, Go 1.16 and later), which tells for each instruction how much is on
+ * the stack. x86-64.
  *
  *	header	magic, quantum, size of a pointer; count of functions; offsets of the parts
  *	functab	for each function its start and the offset of its description
  *	pctab	strings of (change of value, change of pc) pairs; the string `pcsp` has the depth
  *
- * The runtime marks the functions that nobody calls, which are the bottom, and those that write to the
- * stack pointer, as the switch to the stack of the runtime does: there no depth holds.
+ * The runtime marks the functions that nobody calls, which are the bottom, and those that write to
+ * the stack pointer, as the switch to the stack of the runtime does: there no depth holds.
  */
 #ifndef UNWIND_GO_H
 #define UNWIND_GO_H

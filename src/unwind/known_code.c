@@ -28,7 +28,8 @@ static const struct pattern patterns[] = {
 /* syscall; test %rax, %rax; jl (the error); je to the new thread's code; ret */
 static const uint8_t clone3_end[] = {0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c};
 static const uint8_t clone3_return[] = {0x74, 0x01, 0xc3};
-/* Before it, and with a rule: mov $435, %eax. clone, which ends alike, has other things on its stack. */
+/* Before it, and with a rule: mov $435, %eax. clone, which ends alike, has other things on its
+ * stack. */
 static const uint8_t clone3_number[] = {0xb8, 0xb3, 0x01, 0x00, 0x00};
 #define CLONE3_SIZE 10
 
@@ -46,7 +47,8 @@ static int search_for(struct search *s, const struct pattern *p, const struct ga
 		uint64_t begin = gap->address + (uint64_t)(at - gap->data);
 		if (s->ret->n == FOUND_MAX)
 			return 0;
-		int r = plain_add(s->ret, begin - 1, begin + p->n, rule_of_signal_frame(s->machine));
+		int r = plain_add(s->ret, begin - 1, begin + p->n,
+				  rule_of_signal_frame(s->machine));
 		if (r < 0)
 			return r;
 		at += p->n;

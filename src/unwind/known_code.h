@@ -2,8 +2,8 @@
 /*
  * Code of C libraries that nothing describes and that is known by its bytes, as debuggers know it:
  *
- *   - what signal handlers return to (musl, Go). The range begins one byte early: the handler's return
- *     address, which is looked up one byte lower, is its first instruction.
+ *   - what signal handlers return to (musl, Go). The range begins one byte early: the handler's
+ * return address, which is looked up one byte lower, is its first instruction.
  *   - the instructions behind glibc's clone3, which return in two threads. In the old one a return
  *     address is on the stack; the new one's stack is empty, and a zero there is its bottom.
  */

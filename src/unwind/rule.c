@@ -12,8 +12,8 @@
 #define AARCH64_LR 30
 
 /* struct rt_sigframe: from the stack pointer to the first saved register. */
-#define SIGNAL_X86_64  40	/* uc_flags, uc_link, uc_stack */
-#define SIGNAL_AARCH64 312	/* siginfo 128, ucontext up to uc_mcontext 176, fault address 8 */
+#define SIGNAL_X86_64  40  /* uc_flags, uc_link, uc_stack */
+#define SIGNAL_AARCH64 312 /* siginfo 128, ucontext up to uc_mcontext 176, fault address 8 */
 /* Among the saved registers, in bytes: rsp, rip, rbp. */
 #define SIGNAL_RSP 120
 #define SIGNAL_RIP 128
@@ -89,7 +89,9 @@ static bool make_cfa(struct making *m)
 	return true;
 }
 
-/* Where a register was saved, from the CFA or from the one other register that a rule has room for. */
+/*
+ * Where a register was saved, from the CFA or from the one other register that a rule has room for.
+ */
 static bool make_place(struct making *m, uint64_t number, unsigned bit, int16_t *ret)
 {
 	struct cfi_value value = m->state->value[number];
@@ -107,7 +109,9 @@ static bool make_place(struct making *m, uint64_t number, unsigned bit, int16_t 
 	return true;
 }
 
-/* The register that holds the return address of a function that has not saved it, if there is one. */
+/*
+ * The register that holds the return address of a function that has not saved it, if there is one.
+ */
 static bool make_return_register(struct making *m, uint64_t number)
 {
 	if (number >= CFI_N_REGISTERS || (m->cfi->machine == EM_X86_64 && number >= X86_64_RIP))
@@ -185,7 +189,9 @@ static bool is_at(const struct making *m, uint64_t number, int64_t offset)
 	return e.kind == EXPRESSION_REGISTER && e.reg == X86_64_RSP && e.offset == offset;
 }
 
-/* All registers in a struct sigcontext, at a constant from the stack pointer: glibc's __restore_rt. */
+/*
+ * All registers in a struct sigcontext, at a constant from the stack pointer: glibc's __restore_rt.
+ */
 static bool make_signal_frame(struct making *m)
 {
 	if (!m->cie->is_signal || m->cfi->machine != EM_X86_64 || !m->state->cfa_is_expression ||

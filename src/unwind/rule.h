@@ -2,9 +2,9 @@
 /*
  * From a state of call frame information to a rule of a table (bpf/unwind_table.h).
  *
- * What a rule has no room for is said: the whole rule is UNWIND_UNSUPPORTED if the frame's base or the
- * return address cannot be had, and a saved register that cannot is UNWIND_UNDEFINED, so that a walk
- * that needs it ends with a reason rather than at a wrong place.
+ * What a rule has no room for is said: the whole rule is UNWIND_UNSUPPORTED if the frame's base or
+ * the return address cannot be had, and a saved register that cannot is UNWIND_UNDEFINED, so that a
+ * walk that needs it ends with a reason rather than at a wrong place.
  */
 #ifndef UNWIND_RULE_H
 #define UNWIND_RULE_H

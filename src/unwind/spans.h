@@ -2,9 +2,10 @@
 /*
  * Which bytes of a file have their rules from where: a list of ranges that do not overlap.
  *
- * Sources are added one after the other, the best first: a later one only gets what is still free. In
- * one source, ranges should not overlap; where they do, each ends where the next begins, and of those
- * that begin at the same byte the one added first holds. So the result depends on the file alone.
+ * Sources are added one after the other, the best first: a later one only gets what is still free.
+ * In one source, ranges should not overlap; where they do, each ends where the next begins, and of
+ * those that begin at the same byte the one added first holds. So the result depends on the file
+ * alone.
  */
 #ifndef UNWIND_SPANS_H
 #define UNWIND_SPANS_H

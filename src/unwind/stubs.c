@@ -126,7 +126,8 @@ static int add_stubs(const uint8_t *data, uint64_t size, uint64_t address, plain
 
 int stubs_find(const struct unwind_build *build, plain_list *ret)
 {
-	static const char *const names[] = {".plt", ".plt.got", ".plt.sec", ".iplt", ".init", ".fini"};
+	static const char *const names[] = {".plt",  ".plt.got", ".plt.sec",
+					    ".iplt", ".init",	 ".fini"};
 	struct elf *elf = build->elf;
 	if (elf->machine != EM_X86_64)
 		return 0;

@@ -40,7 +40,8 @@ int unwind_build_init(struct unwind_build *build, struct elf *elf, struct mw_err
 				 elf->is64 ? "" : " with 32 bits");
 	if (elf_load_sections(elf, NULL) == -ENOMEM)
 		return error_set(e, -ENOMEM, "out of memory");
-	vec_foreach(h, &elf->program_headers) {
+	vec_foreach(h, &elf->program_headers)
+	{
 		if (h->type == PT_LOAD && h->flags & PF_X && h->file_size &&
 		    vec_push(&build->code, *h) < 0)
 			return error_set(e, -ENOMEM, "out of memory");
@@ -121,7 +122,8 @@ static int add_plain(struct unwind_build *build, plain_list *ranges, uint32_t fr
 {
 	span_list list = {};
 	int r = 0;
-	vec_foreach(range, ranges) {
+	vec_foreach(range, ranges)
+	{
 		struct span span = {.source = SOURCE_PLAIN, .entry = (uint32_t)build->plain.n};
 		if (r == 0)
 			r = vec_push(&build->plain, *range);
@@ -260,11 +262,13 @@ int unwind_build_finish(struct unwind_build *build, struct buffer *ret, struct m
 		return error_set(e, build->image.header.n_damaged ? -EBADMSG : -ENODATA,
 				 build->image.header.n_damaged ? "its unwinding rules are damaged"
 							       : "it has no unwinding rules");
-	vec_foreach(span, &build->spans) {
+	vec_foreach(span, &build->spans)
+	{
 		r = fill_span(build, span);
 		if (r < 0)
-			return error_set(e, r, r == -EFBIG ? "too many rows for an unwinding table"
-							   : "out of memory");
+			return error_set(e, r,
+					 r == -EFBIG ? "too many rows for an unwinding table"
+						     : "out of memory");
 	}
 	r = unwind_image_finish(&build->image, ret);
 	return r < 0 ? error_set(e, r, "out of memory") : 0;

@@ -6,7 +6,8 @@
  *   1. .eh_frame of the file
  *   2. .debug_frame of the file, then of its separate debug files
  *   3. small pieces of code without rules that can be read: procedure linkage tables, .init, .fini
- *   4. code of C libraries that is known by its bytes: what signal handlers return to, a thread's start
+ *   4. code of C libraries that is known by its bytes: what signal handlers return to, a thread's
+ * start
  *   5. Go's table of its functions
  *   6. the code at the entry, which nobody calls
  *   7. large pieces of code that keep frame pointers
@@ -33,7 +34,7 @@ struct plain_range {
 typedef VEC(struct plain_range) plain_list;
 
 struct unwind_build {
-	struct elf *elf; /* the file; not owned */
+	struct elf *elf;		     /* the file; not owned */
 	VEC(struct elf_program_header) code; /* its executable segments, by address */
 	span_list spans;
 	struct frame_section sections[UNWIND_SOURCES_MAX];

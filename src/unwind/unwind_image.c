@@ -21,10 +21,13 @@ static bool is_rule(const void *context, uint32_t number, const void *key)
 /* The words of a rule, mixed: the index hashes better, but this is done for each row. */
 static uint32_t cache_slot(const struct unwind_rule *rule)
 {
-	uint64_t words[4];
-	memcpy(words, rule, sizeof words);
-	uint64_t mixed = (words[0] * 3 ^ words[1] * 5 ^ words[2] * 7 ^ words[3]) *
-			 UINT64_C(0x9e3779b97f4a7c15);
+	const uint8_t *bytes = (const void *)rule;
+	uint64_t mixed = 0;
+	for (size_t at = 0; at < sizeof *rule; at += 8) {
+		uint64_t word;
+		memcpy(&word, bytes + at, sizeof word);
+		mixed = (mixed ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	}
 	return (uint32_t)(mixed >> 48) % UNWIND_IMAGE_CACHE;
 }
 

@@ -13,7 +13,8 @@
 #define UNWIND_IMAGE_CACHE 512 /* recent rules, found without a look into the index */
 
 struct unwind_image {
-	struct unwind_header header; /* machine and counts are the caller's, the rest is set at the end */
+	struct unwind_header
+		header; /* machine and counts are the caller's, the rest is set at the end */
 	VEC(struct unwind_row) rows;
 	VEC(struct unwind_rule) rules;
 	struct hash_index index;
@@ -25,8 +26,9 @@ void unwind_image_deinit(struct unwind_image *image);
 /* A zeroed image becomes an empty one. 0 or -ENOMEM. */
 int unwind_image_init(struct unwind_image *image, uint16_t machine);
 /*
- * [begin, end) of the file has a rule; begin is not below the end of what was added before. What lies
- * between has none, and so has what is behind 4 GiB. -EFBIG: there are more rows than a table has.
+ * [begin, end) of the file has a rule; begin is not below the end of what was added before. What
+ * lies between has none, and so has what is behind 4 GiB. -EFBIG: there are more rows than a table
+ * has.
  */
 int unwind_image_add(struct unwind_image *image, uint64_t begin, uint64_t end,
 		     const struct unwind_rule *rule);

@@ -2,8 +2,9 @@
 /*
  * An unwinding table, mapped and searched where it lies (bpf/unwind_table.h says how).
  *
- * Opening looks at the header alone, so that it costs the same for a table of any size; look-ups stay
- * inside the table whatever is in it. unwind_table_check() reads all of it: for who made it or doubts it.
+ * Opening looks at the header alone, so that it costs the same for a table of any size; look-ups
+ * stay inside the table whatever is in it. unwind_table_check() reads all of it: for who made it or
+ * doubts it.
  */
 #ifndef UNWIND_UNWIND_TABLE_H
 #define UNWIND_UNWIND_TABLE_H

@@ -67,7 +67,9 @@ static enum unwind_result step(const struct walk_task *task, const struct walk_c
 	}
 }
 
-/* The stack was made by hand, and begins with this frame: its address is that of a whole function. */
+/*
+ * The stack was made by hand, and begins with this frame: its address is that of a whole function.
+ */
 static bool is_bottom(const struct walk_task *task, const struct walk_code *code,
 		      const struct unwind_registers *r)
 {

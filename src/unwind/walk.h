@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 enum walk_code_kind {
-	WALK_NOWHERE = 0,      /* no executable memory: the walk went astray */
+	WALK_NOWHERE = 0, /* no executable memory: the walk went astray */
 	WALK_BY_TABLE,
 	WALK_BY_FRAME_POINTER, /* code that is made at run time, or whose table is not there yet */
 	WALK_WITHOUT_TABLE,    /* a file that has none */
@@ -33,8 +33,8 @@ struct walk_frame {
 	uint64_t address;
 	uint64_t offset; /* in the file */
 	uint32_t file;
-	uint8_t kind;	 /* enum walk_code_kind */
-	bool is_return;	 /* a return address: what ran lies before it (FRAME_RETURN) */
+	uint8_t kind;	/* enum walk_code_kind */
+	bool is_return; /* a return address: what ran lies before it (FRAME_RETURN) */
 };
 
 struct walk_task {

@@ -27,6 +27,7 @@ unknown_option() {
 		says 'hint: did you mean --freq?' && silent out
 }
 too_many() { ends_with 2 doctor now && says 'mapwright: doctor: unexpected argument "now"'; }
+output_to_nowhere() { ends_with 2 record -a -o - && silent out && ! [ -e ./- ]; }
 nothing_to_record() { ends_with 2 record && says 'hint: mapwright record --help shows how it is used'; }
 excluding() { ends_with 2 record -a -F 9 -c 9 && ends_with 2 record -a -p 1; }
 out_of_range() { ends_with 2 record -a -F 0 && says 'mapwright: record: -F: 0 is not from 1 to 100000'; }
@@ -70,6 +71,7 @@ check an_unknown_command_far_from_all_is_told_where_to_look far_command
 check an_unknown_option_is_misuse_with_a_hint unknown_option
 check an_argument_too_many_is_misuse too_many
 check recording_nothing_is_misuse nothing_to_record
+check recording_to_standard_output_is_misuse output_to_nowhere
 check options_that_exclude_each_other_are_misuse excluding
 check a_value_out_of_range_is_misuse out_of_range
 check every_command_has_help_in_three_ways every_help

@@ -137,16 +137,18 @@ void cfi_builder_end(struct cfi_builder *b)
 uint32_t cfi_builder_section(struct cfi_builder *b, struct elf_builder *elf)
 {
 	uint32_t section = elf_builder_section(
-		elf, (struct builder_section){.name = b->is_debug_frame ? ".debug_frame" : ".eh_frame",
-					      .type = SHT_PROGBITS,
-					      .flags = b->is_debug_frame ? 0 : SHF_ALLOC,
-					      .address = b->is_debug_frame ? 0 : b->address,
-					      .data = b->out.data,
-					      .size = b->out.n,
-					      .align = 8});
+		elf,
+		(struct builder_section){.name = b->is_debug_frame ? ".debug_frame" : ".eh_frame",
+					 .type = SHT_PROGBITS,
+					 .flags = b->is_debug_frame ? 0 : SHF_ALLOC,
+					 .address = b->is_debug_frame ? 0 : b->address,
+					 .data = b->out.data,
+					 .size = b->out.n,
+					 .align = 8});
 	if (!b->is_debug_frame)
-		elf_builder_segment(elf, (struct builder_segment){
-						 .type = PT_LOAD, .flags = PF_R, .section = section});
+		elf_builder_segment(elf, (struct builder_segment){.type = PT_LOAD,
+								  .flags = PF_R,
+								  .section = section});
 	buffer_deinit(&b->out);
 	b->out = (struct buffer){};
 	return section;

@@ -53,8 +53,8 @@ uint32_t cfi_builder_fde(struct cfi_builder *b, uint32_t cie, uint64_t begin, ui
 void cfi_builder_end(struct cfi_builder *b);
 
 /*
- * x86-64 with code at TEXT_ADDRESS, and the section in a segment of its own. text may be NULL (zeros) or
- * TEXT_SIZE bytes. Ends the builder.
+ * x86-64 with code at TEXT_ADDRESS, and the section in a segment of its own. text may be NULL
+ * (zeros) or TEXT_SIZE bytes. Ends the builder.
  */
 int cfi_builder_program(struct cfi_builder *b, const void *text);
 /* Adds the section to a file under construction, with a segment. */

@@ -205,7 +205,11 @@ def judge_silent(program, ours, address):
 
 def without_symbols(program, directory):
     bare = directory + "/bare"
-    subprocess.run(["llvm-objcopy", "--only-keep-debug", program, bare], check=True)
+    # Each refuses some: binutils other machines, LLVM static programs.
+    for tool in "llvm-objcopy", "objcopy":
+        run = subprocess.run([tool, "--only-keep-debug", program, bare], stderr=subprocess.DEVNULL)
+        if run.returncode == 0:
+            break
     subprocess.run(["llvm-objcopy", "-R", ".symtab", "-R", ".strtab", bare], check=True)
     return bare
 

@@ -12,7 +12,7 @@ cd "$work" || exit 1
 for tool in gcc g++ clang llvm-symbolizer llvm-objcopy python3; do
 	command -v $tool >/dev/null || { skip lines "$tool is not installed"; exit 77; }
 done
-cp "$here"/calls.* .
+cp "$here"/calls.* "$here"/freestanding.c .
 export PYTHONDONTWRITEBYTECODE=1
 
 # compile COMPILER SOURCE NAME OPTION...
@@ -96,6 +96,19 @@ relocatable() {
 		python3 "$here/relocatable.py" calls.o calls.o.gsym
 }
 
+# Other machines, classes and byte orders: the program, and the object file with its relocations.
+machines() {
+	local machine
+	for machine in i386-linux-gnu aarch64-linux-gnu aarch64_be-linux-gnu armv7-linux-gnueabihf powerpc-linux-gnu \
+		powerpc64le-linux-gnu riscv64-linux-gnu mips-linux-gnu mips64el-linux-gnuabi64; do
+		clang --target=$machine -O2 -g -gdwarf-${1:-5} -c freestanding.c -o machine.o &&
+			ld.lld machine.o -e _start -o machine && "$build_lines" machine.gsym machine &&
+			"$build_lines" machine.o.gsym machine.o && same machine machine.gsym 500 &&
+			python3 "$here/moved.py" machine.o machine.o.gsym machine machine.gsym ||
+			{ echo "$machine"; return 1; }
+	done
+}
+
 llvm_reads() {
 	compile g++ calls.cc read_cxx -O2 -g && compile clang calls.c read_c -O2 -g1 && compile gcc calls.c read_c2 -O2 -g || return
 	local name
@@ -115,6 +128,7 @@ check_with dwz dwz5 dwz_of 5 -5
 check split split
 check debug_file debug_file
 check relocatable relocatable
+check_with ld.lld machines machines 5
 check_with llvm-gsymutil-14 llvm_reads llvm_reads
 
 [ -z "${CHECK_LONG:-}" ] || . "$here/long.sh"

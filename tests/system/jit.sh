@@ -71,6 +71,17 @@ it_gives_no_wrong_name_to_code_that_moves_all_the_time() {
 	names_made --leaf '^(right|other)_first$' --right 0 --unnamed 100
 }
 
+it_resolves_addresses_in_made_code_of_a_living_process() {
+	unshare -m sh -c 'mount -t tmpfs none /tmp && exec "$@"' sh "$PROGRAMS/made" 20 plain &
+	local pid=$! address
+	at_end kill_if_there $pid
+	until_true test -s "/proc/$pid/root/tmp/perf-$pid.map" || return
+	until_true grep -q words "/proc/$pid/root/tmp/perf-$pid.map" || return
+	address=$(awk '/right_first/ { print $1 }' "/proc/$pid/root/tmp/perf-$pid.map")
+	"$mapwright" resolve --store "$here/store" -p $pid "$address" >out 2>err || { cat err; fail "resolve failed"; } || return
+	says ': right_first' out
+}
+
 has_no_map() { # HOW [REASON]
 	run_made "$1"
 	names_made --right 0 --unnamed 100 || return

@@ -30,6 +30,7 @@ fill_root() {
 	cp /bin/busybox root/bin/
 	for tool in sh mount awk chroot cp rm sleep mkdir poweroff; do ln -s busybox "root/bin/$tool"; done
 	with_libraries "$mapwright"
+	[ -e root/bin/mapwright ] || mv "root/bin/$(basename "$mapwright")" root/bin/mapwright
 	with_libraries "$PROGRAMS/right"
 	cp "$PROGRAMS/right.static" root/bin/static
 	cp "$PROGRAMS/right.noid" root/bin/noid && with_libraries "$PROGRAMS/right.noid"

@@ -5,6 +5,7 @@
 #include "base/file_id.h"
 #include "base/hash.h"
 #include "base/strings.h"
+#include "base/map.h"
 #include "lib/test.h"
 
 #include <stdio.h>
@@ -173,9 +174,31 @@ static void every_reason_has_a_name_and_a_sentence(void **state)
 	assert_null(mw_reason_name(MW_N_REASONS));
 }
 
+/* ---- map ------------------------------------------------------------------------------------- */
+
+static void a_map_finds_what_was_added_and_nothing_else(void **state)
+{
+	struct map map = {};
+	assert_int_equal(map_find(&map, 0), MAP_NONE);
+	assert_int_equal(map_find(&map, 7), MAP_NONE);
+	for (uint64_t i = 0; i < 5000; i++) {
+		/* Keys that are alike below, above and altogether, and 0. */
+		uint64_t key = i % 3 == 0 ? i << 40 : i % 3 == 1 ? i << 12 : i;
+		assert_int_equal(map_find(&map, key), MAP_NONE);
+		assert_int_equal(map_add(&map, key, (uint32_t)i), 0);
+	}
+	for (uint64_t i = 0; i < 5000; i++)
+		assert_int_equal(map_find(&map, i % 3 == 0 ? i << 40 : i % 3 == 1 ? i << 12 : i), i);
+	assert_int_equal(map_find(&map, UINT64_MAX), MAP_NONE);
+	assert_true(map.n_places >= 2 * map.n);
+	map_deinit(&map);
+	assert_int_equal(map_find(&map, 3), MAP_NONE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_map_finds_what_was_added_and_nothing_else),
 		cmocka_unit_test(cursor_reads_stop_at_the_end),
 		cmocka_unit_test(cursor_swaps_bytes_of_the_other_order),
 		cmocka_unit_test(cursor_refuses_lengths_of_any_size),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "elf/alt_link.h"
 #include "elf/elf.h"
 #include "lib/elf_builder.h"
 #include "lib/test.h"
@@ -420,9 +421,49 @@ static void finds_tags_of_the_dynamic_segment(void **state)
 	}
 }
 
+/* ---- links to supplementary files ------------------------------------------------------------ */
+
+static int read_link(const char *section, const void *data, size_t n, struct elf_alt_link *ret)
+{
+	struct elf_builder b = elf_builder_init();
+	elf_builder_section(&b, (struct builder_section){.name = section, .type = SHT_PROGBITS,
+							 .data = data, .size = n});
+	struct buffer file = {};
+	struct elf elf;
+	elf_builder_finish(&b, &file);
+	assert_int_equal(elf_open_memory(&elf, file.data, file.n, NULL), 0);
+	int r = elf_read_alt_link(&elf, ret);
+	elf_deinit(&elf);
+	buffer_deinit(&file);
+	elf_builder_deinit(&b);
+	return r;
+}
+
+static void a_supplementary_file_is_named_in_either_way(void **state)
+{
+	static const char old[] = "/dwz/x.debug\0\1\2\3\4";
+	static const char new[] = "\5\0\0/dwz/x.debug\0\4\1\2\3\4";
+	struct elf_alt_link link;
+	for (int is_new = 0; is_new < 2; is_new++) {
+		const char *name = is_new ? ".debug_sup" : ".gnu_debugaltlink";
+		const char *data = is_new ? new : old;
+		size_t n = is_new ? sizeof new - 1 : sizeof old - 1;
+		assert_int_equal(read_link(name, data, n, &link), 1);
+		assert_string_equal(link.path, "/dwz/x.debug");
+		assert_int_equal(link.id.size, 4);
+		assert_memory_equal(link.id.bytes, "\1\2\3\4", 4);
+		/* Cut short: no link, or none with a whole id. */
+		for (size_t i = 0; i + (is_new ? 0 : 4) < n; i++)
+			assert_int_equal(read_link(name, data, i, &link), 0);
+	}
+	/* The supplementary file's own is no link. */
+	assert_int_equal(read_link(".debug_sup", "\5\0\1\0\4\1\2\3\4", 9, &link), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_supplementary_file_is_named_in_either_way),
 		cmocka_unit_test(reads_both_classes_and_both_byte_orders),
 		cmocka_unit_test(reads_counts_that_do_not_fit_the_header_from_section_zero),
 		cmocka_unit_test(a_file_without_section_headers_is_used_by_its_segments),

@@ -13,8 +13,7 @@ static void every_name_of_the_table_is_an_event(void **state)
 		struct event event = {.frequency = 99};
 		assert_int_equal(event_parse(event_name(n), &event, &e), 0);
 		assert_string_equal(event.name, event_name(n));
-		/* Waits have no rate: each is a sample, unless it is too short. */
-		assert_int_equal(event.frequency, event.is_off_cpu ? 0 : 99);
+		assert_int_equal(event.frequency, 99);
 	}
 	assert_true(n > 10);
 }

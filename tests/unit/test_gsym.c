@@ -3,6 +3,8 @@
 #include "lib/elf_builder.h"
 #include "lib/test.h"
 #include "symbols/gsym.h"
+#include "symbols/gsym_assemble.h"
+#include "symbols/gsym_info.h"
 #include "symbols/gsym_write.h"
 
 #include <stdio.h>
@@ -329,9 +331,84 @@ static void what_llvm_converts_is_read(void **state)
 	}
 }
 
+/* ---- lines and calls ------------------------------------------------------------------------- */
+
+/* What is written of a function is read back the same, from any piece of it. */
+static void lines_and_calls_are_read_back(void **state)
+{
+	struct gsym_info_writer w = {};
+	static const struct gsym_line lines[] = {
+		{0x1000, 1, 10}, {0x1004, 1, 11}, {0x1008, 2, 5}, {0x100c, 2, 900}, {0x1400, 1, 1},
+		{0x1401, 3, UINT32_MAX}, {0x1402, 0, 0}, {0x101402, 1, 2}};
+	static const struct gsym_call calls[] = {{0, 1, 0, 0}, {0, 2, 1, 7}, {1, 3, 2, 8}, {0, 4, 1, 9}};
+	static const struct owner_range ranges[] = {{0x1004, 0x1100, 1, 1}, {0x1008, 0x1010, 2, 2},
+						    {0x1200, 0x1210, 2, 2}, {0x1010, 0x1014, 3, 3}};
+	gsym_info_begin(&w);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_int_equal(vec_push(&w.lines, lines[i]), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		assert_int_equal(vec_push(&w.calls, calls[i]), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
+		assert_int_equal(vec_push(&w.owners.ranges, ranges[i]), 0);
+	assert_int_equal(gsym_info_decide(&w), 0);
+	assert_int_equal(gsym_info_write(&w, 0x1000, 0x200000), 0);
+	size_t n = w.out.n, n_pieces = w.owners.pieces.n;
+	struct owned_piece pieces[16];
+	assert_true(n_pieces <= 16);
+	memcpy(pieces, w.owners.pieces.items, n_pieces * sizeof *pieces);
+	assert_int_equal(gsym_info_read(&w, 0x1000, w.out.data, n), 0);
+	assert_int_equal(w.lines.n, ARRAY_SIZE(lines));
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		assert_true(w.lines.items[i].address == lines[i].address);
+		assert_int_equal(w.lines.items[i].file, lines[i].file);
+		assert_int_equal(w.lines.items[i].line, lines[i].line);
+	}
+	assert_int_equal(w.calls.n, ARRAY_SIZE(calls));
+	assert_memory_equal(w.calls.items, calls, sizeof calls);
+	assert_int_equal(w.owners.pieces.n, n_pieces);
+	for (size_t i = 0; i < n_pieces; i++) {
+		assert_true(w.owners.pieces.items[i].start == pieces[i].start);
+		assert_true(w.owners.pieces.items[i].end == pieces[i].end);
+		assert_int_equal(w.owners.pieces.items[i].owner, pieces[i].owner);
+	}
+	/* Cut anywhere it is an error, not a crash. */
+	for (size_t cut = 1; cut < n; cut++) {
+		_cleanup_free_ uint8_t *copy = malloc(cut);
+		memcpy(copy, w.out.data, cut);
+		assert_true(gsym_info_read(&w, 0x1000, copy, cut) <= 0);
+	}
+	gsym_info_writer_deinit(&w);
+}
+
+static void a_table_that_gets_too_large_is_refused(void **state)
+{
+	struct buffer files = {}, strings = {}, infos = {};
+	static const struct gsym_record records[] = {{0x1000, 16, 1, 0, 0}, {0x1010, 16, 3, 0, 0}};
+	buffer_u32(&files, 1);
+	buffer_u64(&files, 0);
+	buffer_bytes(&strings, "\0a\0b", 5);
+	struct gsym_parts parts = {records, 2, &files, &strings, &infos, NULL};
+	uint64_t size = 0, again;
+	struct mw_error e = {};
+	_cleanup_close_ int fd = memory_file("", 0), none = memory_file("", 0);
+	assert_int_equal(gsym_assemble(&parts, UINT64_MAX, fd, &size, NULL), 0);
+	assert_int_equal(gsym_assemble(&parts, size - 1, none, &again, &e), -EFBIG);
+	assert_non_null(strstr(e.msg, "need"));
+	assert_int_equal(lseek(none, 0, SEEK_END), 0);
+	assert_int_equal(lseek(fd, 0, SEEK_END), size);
+	/* Nor are functions that overlap. */
+	struct gsym_record wrong[] = {records[1], records[0]};
+	parts.records = wrong;
+	assert_int_equal(gsym_assemble(&parts, UINT64_MAX, none, &again, &e), -EINVAL);
+	buffer_deinit(&files);
+	buffer_deinit(&strings);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_and_calls_are_read_back),
+		cmocka_unit_test(a_table_that_gets_too_large_is_refused),
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(address_offsets_take_as_many_bytes_as_they_need),
 		cmocka_unit_test(an_empty_table_has_no_names),

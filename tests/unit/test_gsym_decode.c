@@ -214,6 +214,36 @@ static void lines_and_calls_are_read_in_either_byte_order(void **state)
 	}
 }
 
+/* A line is only known from the first row on. */
+static void before_the_first_row_there_is_no_line(void **state)
+{
+	struct maker m = {.b = make(false)};
+	struct gsym gsym;
+	struct gsym_entry entry;
+	assert_int_equal(gsym_init(&gsym, m.b.data, m.b.n, NULL), 0);
+	assert_int_equal(gsym_find(&gsym, 0x1000, &entry), 1);
+	m.b.n = entry.info + 8;
+	static const uint8_t program[] = {0x7e, 0x0a, 7, 2, 9, 0}; /* one row, at 9 */
+	put(&m, 1, 4);
+	put(&m, sizeof program, 4);
+	buffer_bytes(&m.b, program, sizeof program);
+	put(&m, 0, 8);
+	struct gsym_decoded d = {};
+	assert_int_equal(gsym_init(&gsym, m.b.data, m.b.n, NULL), 0);
+	assert_int_equal(gsym_find(&gsym, 0x1000, &entry), 1);
+	assert_int_equal(gsym_decode(&gsym, 0, &d), 0);
+	for (uint64_t offset = 0; offset < 12; offset++) {
+		struct gsym_row row = {};
+		struct gsym_inlining none;
+		assert_int_equal(gsym_decoded_row(&d, 0x1000 + offset, &row), offset >= 9);
+		assert_int_equal(row.line, offset >= 9 ? 7 : 0);
+		gsym_search(&gsym, &entry, 0x1000 + offset, &row, &none, 1);
+		assert_int_equal(row.line, offset >= 9 ? 7 : 0);
+	}
+	gsym_decoded_deinit(&d);
+	buffer_deinit(&m.b);
+}
+
 static void ask_everything(const uint8_t *data, size_t size)
 {
 	struct gsym gsym;
@@ -339,6 +369,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_and_calls_are_read_in_either_byte_order),
+		cmocka_unit_test(before_the_first_row_there_is_no_line),
 		cmocka_unit_test(cut_and_changed_tables_do_no_harm),
 		cmocka_unit_test(calls_without_end_are_cut),
 		cmocka_unit_test(each_of_many_rows_is_found),

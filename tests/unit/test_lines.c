@@ -919,8 +919,10 @@ static int stripped(const char *id, uint64_t start)
 
 static int debug_file(const char *id)
 {
+	static const struct builder_symbol symbol = {"symbol", 0x1200, 16, STT_FUNC, STB_LOCAL, 1};
 	struct dwarf_builder b = dwarf_builder_init(4, 4, false, false);
 	build_simple(&b);
+	add_symbols(&b, &symbol, 1);
 	add_id(&b, id);
 	return dwarf_builder_fd(&b);
 }
@@ -942,6 +944,7 @@ static void a_prelinked_file_has_its_own_addresses(void **state)
 	_cleanup_close_ int debug = debug_file("12345678"), fd = stripped("12345678", 0x41000);
 	struct frames f = frames_of(fd, debug, -1);
 	assert_frames(&f, 0x41020, "mix /s/a.c:12 < walk /s/b.h:77");
+	assert_frames(&f, 0x41200, "symbol -");
 	assert_frames(&f, 0x1020, "");
 	frames_deinit(&f);
 }

@@ -416,9 +416,18 @@ static void a_compile_is_reported_at_once(void **state)
 	}
 }
 
+static void a_file_in_brackets_does_not_look_like_the_kernel(void **state)
+{
+	assert_string_equal(text_base_name("/tmp/[kernel]"), "/[kernel]");
+	assert_string_equal(text_base_name("[vdso]"), "[vdso]");
+	assert_string_equal(text_base_name("/bin/true"), "true");
+	assert_string_equal(text_base_name("/"), "/");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_in_brackets_does_not_look_like_the_kernel),
 		cmocka_unit_test(the_plain_report_is_as_in_its_golden_file),
 		cmocka_unit_test(the_report_with_children_is_as_in_its_golden_file),
 		cmocka_unit_test(the_report_with_callers_is_as_in_its_golden_file),

@@ -165,6 +165,76 @@ static void saving_what_was_read_gives_the_same_profile(void **state)
 	assert_int_equal(r->total_count, 100);
 	assert_string_equal(profile_string(r, r->frames.items[0].name.name), "better");
 	assert_string_equal(profile_fact(r, PROFILE_FACT_HOSTNAME), "anvil");
+	for (size_t i = 1; i < p->frames.n; i++) /* the other names are still there */
+		assert_string_equal(profile_string(r, r->frames.items[i].name.name),
+				    profile_string(p, p->frames.items[i].name.name));
+}
+
+static uint32_t string_of(struct profile *p, const char *text)
+{
+	uint32_t number;
+	assert_int_equal(profile_add_string(p, text, &number), 0);
+	return number;
+}
+
+static void set_lines(struct profile *p, uint32_t frame)
+{
+	const struct profile_line lines[] = {{string_of(p, "square"), string_of(p, "/src/b.h"), 2},
+					     {0, string_of(p, "/src/a.c"), 9}};
+	assert_int_equal(profile_set_lines(p, frame, lines, 2), 0);
+}
+
+static void expect_lines(const struct profile *p, uint32_t frame)
+{
+	const struct profile_frame *f = &p->frames.items[frame];
+	assert_int_equal(f->n_lines, 2);
+	const struct profile_line *l = &p->lines.items[f->first_line];
+	assert_string_equal(profile_string(p, l[0].name), "square");
+	assert_string_equal(profile_string(p, l[0].file), "/src/b.h");
+	assert_int_equal(l[0].line, 2);
+	assert_int_equal(l[1].name, 0);
+	assert_string_equal(profile_string(p, l[1].file), "/src/a.c");
+	assert_int_equal(l[1].line, 9);
+}
+
+static void source_lines_are_kept_and_replaced(void **state)
+{
+	_cleanup_(cleanup_profile_free) struct profile *p = build_sampler();
+	set_lines(p, 1);
+	save(p);
+	_cleanup_(cleanup_profile_free) struct profile *q = read_profile(path);
+	expect_lines(q, 1);
+	assert_int_equal(q->frames.items[0].n_lines, 0);
+	set_lines(q, 0);
+	const struct profile_line none = {};
+	assert_int_equal(profile_set_lines(q, 1, &none, 1), 0);
+
+	/* As resymbolize writes: to a file that is open already. */
+	struct mw_error e;
+	char other[] = "/tmp/mw-lines-XXXXXX";
+	int fd = mkstemp(other);
+	assert_true(fd >= 0);
+	assert_int_equal(profile_save_open(fd, "other", q, &e), 0);
+	_cleanup_(cleanup_profile_free) struct profile *r = read_profile(other);
+	expect_lines(r, 0);
+	assert_int_equal(r->frames.items[1].n_lines, 1);
+	assert_int_equal(r->lines.items[r->frames.items[1].first_line].line, 0);
+	assert_int_equal(r->total_count, 100);
+	assert_int_equal(sql_number(other, "SELECT sum(samples) FROM function"), 100);
+	unlink(other);
+}
+
+static void names_by_an_id_of_several_contents_are_not_read(void **state)
+{
+	_cleanup_(cleanup_profile_free) struct profile *p = build_sampler();
+	uint32_t n = 0;
+	while (p->frames.items[n].at.kind != FRAME_FILE || !p->frames.items[n].name.name)
+		n++;
+	assert_int_equal(profile_set_file(p, p->frames.items[n].at.file, NULL, MW_REASON_ID_MISMATCH), 0);
+	save(p);
+	_cleanup_(cleanup_profile_free) struct profile *q = read_profile(path);
+	assert_int_equal(q->frames.items[n].name.name, 0);
+	assert_int_equal(profile_frame_reason(q, &q->frames.items[n]), MW_REASON_ID_MISMATCH);
 }
 
 static void an_earlier_file_becomes_old(void **state)
@@ -882,6 +952,8 @@ int main(void)
 		test_in_directory(a_saved_profile_opens_with_everything_in_it),
 		test_in_directory(the_tables_for_people_are_filled_at_close),
 		test_in_directory(saving_what_was_read_gives_the_same_profile),
+		test_in_directory(names_by_an_id_of_several_contents_are_not_read),
+		test_in_directory(source_lines_are_kept_and_replaced),
 		test_in_directory(an_earlier_file_becomes_old),
 		test_in_directory(what_is_no_regular_file_is_not_replaced),
 		test_in_directory(nothing_but_the_file_is_left_while_and_after_recording),

@@ -89,9 +89,18 @@ static void make_one(struct made *made, const uint8_t *program, size_t n)
 }
 
 static const uint8_t push_rbp[] = {
-	DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 6, 2,
-	DW_CFA_advance_loc | 3, DW_CFA_def_cfa_register, 6,
-	DW_CFA_advance_loc | 32, DW_CFA_def_cfa, 7, 8,
+	DW_CFA_advance_loc | 1,
+	DW_CFA_def_cfa_offset,
+	16,
+	DW_CFA_offset | 6,
+	2,
+	DW_CFA_advance_loc | 3,
+	DW_CFA_def_cfa_register,
+	6,
+	DW_CFA_advance_loc | 32,
+	DW_CFA_def_cfa,
+	7,
+	8,
 };
 
 /* ---- what every function has ----------------------------------------------------------------- */
@@ -140,9 +149,10 @@ static void has_no_rule_before_between_and_behind_functions(void **state)
 static void goes_back_to_a_state_that_was_remembered(void **state)
 {
 	struct made m;
-	make_one(&m, PROGRAM(DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 32, DW_CFA_offset | 3, 3,
-			     DW_CFA_advance_loc | 1, DW_CFA_remember_state, DW_CFA_def_cfa_offset, 8,
-			     DW_CFA_restore | 3, DW_CFA_advance_loc | 1, DW_CFA_restore_state));
+	make_one(&m,
+		 PROGRAM(DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 32, DW_CFA_offset | 3, 3,
+			 DW_CFA_advance_loc | 1, DW_CFA_remember_state, DW_CFA_def_cfa_offset, 8,
+			 DW_CFA_restore | 3, DW_CFA_advance_loc | 1, DW_CFA_restore_state));
 	is_depth(&m, 0x1001, 32);
 	assert_int_equal(rule_at(&m, 0x1001).saved[1], -3);
 	is_depth(&m, 0x1002, 8);
@@ -155,16 +165,15 @@ static void goes_back_to_a_state_that_was_remembered(void **state)
 static void reads_every_instruction_that_advances_or_defines(void **state)
 {
 	struct made m;
-	make_one(&m,
-		 PROGRAM(DW_CFA_advance_loc1, 1, DW_CFA_def_cfa_sf, 7, 0x7e,	    /* -2 * -8 */
-			 DW_CFA_advance_loc2, 1, 0, DW_CFA_def_cfa_offset_sf, 0x7d, /* 24 */
-			 DW_CFA_advance_loc4, 1, 0, 0, 0, DW_CFA_GNU_args_size, 0x90, 1,
-			 DW_CFA_offset_extended, 6, 3, DW_CFA_offset_extended_sf, 3, 4,
-			 DW_CFA_GNU_negative_offset_extended, 12, 1, DW_CFA_advance_loc | 1,
-			 DW_CFA_same_value, 6, DW_CFA_undefined, 3, DW_CFA_restore_extended, 12,
-			 DW_CFA_val_offset, 13, 2, DW_CFA_val_offset_sf, 14, 2, DW_CFA_register,
-			 15, 0, DW_CFA_MIPS_advance_loc8, 1, 0, 0, 0, 0, 0, 0, 0,
-			 DW_CFA_def_cfa_offset, 0x80, 2));
+	make_one(&m, PROGRAM(DW_CFA_advance_loc1, 1, DW_CFA_def_cfa_sf, 7, 0x7e, /* -2 * -8 */
+			     DW_CFA_advance_loc2, 1, 0, DW_CFA_def_cfa_offset_sf, 0x7d, /* 24 */
+			     DW_CFA_advance_loc4, 1, 0, 0, 0, DW_CFA_GNU_args_size, 0x90, 1,
+			     DW_CFA_offset_extended, 6, 3, DW_CFA_offset_extended_sf, 3, 4,
+			     DW_CFA_GNU_negative_offset_extended, 12, 1, DW_CFA_advance_loc | 1,
+			     DW_CFA_same_value, 6, DW_CFA_undefined, 3, DW_CFA_restore_extended, 12,
+			     DW_CFA_val_offset, 13, 2, DW_CFA_val_offset_sf, 14, 2, DW_CFA_register,
+			     15, 0, DW_CFA_MIPS_advance_loc8, 1, 0, 0, 0, 0, 0, 0, 0,
+			     DW_CFA_def_cfa_offset, 0x80, 2));
 	is_depth(&m, 0x1001, 16);
 	is_depth(&m, 0x1002, 24);
 	struct unwind_rule rule = rule_at(&m, 0x1003);
@@ -240,9 +249,10 @@ static void expresses_a_base_kept_on_the_stack(void **state)
 static void a_register_ends_an_expression(void **state)
 {
 	struct made m;
-	make_one(&m, PROGRAM(DW_CFA_def_cfa_offset, 24, DW_CFA_def_cfa_expression, 3, DW_OP_breg0 + 6, 0,
-			     DW_OP_deref, DW_CFA_advance_loc | 4, DW_CFA_def_cfa_register, 7,
-			     DW_CFA_advance_loc | 4, DW_CFA_def_cfa_offset, 8));
+	make_one(&m,
+		 PROGRAM(DW_CFA_def_cfa_offset, 24, DW_CFA_def_cfa_expression, 3, DW_OP_breg0 + 6,
+			 0, DW_OP_deref, DW_CFA_advance_loc | 4, DW_CFA_def_cfa_register, 7,
+			 DW_CFA_advance_loc | 4, DW_CFA_def_cfa_offset, 8));
 	assert_int_equal(rule_at(&m, 0x1000).cfa, UNWIND_CFA_MEMORY);
 	is_depth(&m, 0x1004, 24);
 	is_depth(&m, 0x1008, 8);
@@ -264,8 +274,7 @@ static void expresses_what_linkers_write_for_the_plt(void **state)
 	drop(&m);
 }
 
-#define CONTEXT(number, low, high)                                                                 \
-	DW_CFA_expression, (number), 3, DW_OP_breg0 + 7, (low), (high)
+#define CONTEXT(number, low, high) DW_CFA_expression, (number), 3, DW_OP_breg0 + 7, (low), (high)
 
 static void recognizes_the_kernels_signal_frame(void **state)
 {
@@ -288,7 +297,8 @@ static void recognizes_the_kernels_signal_frame(void **state)
 	struct unwind_rule rule = rule_at(&m, 0x1000);
 	assert_int_equal(rule.kind, UNWIND_SIGNAL);
 	assert_int_equal(rule.cfa_offset, 40);
-	rule = rule_at(&m, 0x1010); /* another layout is no such frame, but has a base all the same */
+	rule = rule_at(&m,
+		       0x1010); /* another layout is no such frame, but has a base all the same */
 	assert_int_equal(rule.kind, UNWIND_RULE);
 	assert_int_equal(rule.flags, UNWIND_RULE_INTERRUPTED);
 	assert_int_equal(rule.return_at, 21);
@@ -310,7 +320,9 @@ static void says_what_it_cannot_express(void **state)
 	cfi_builder_fde(&b, cie, 0x1010, 0x10, PROGRAM(DW_CFA_val_offset, 7, 1));
 	/* The return address in a vector register. */
 	cfi_builder_fde(&b, cie, 0x1020, 0x10, PROGRAM(DW_CFA_register, 16, 33));
-	/* A place that is not aligned costs only the register; of the return address, everything. */
+	/*
+	 * A place that is not aligned costs only the register; of the return address, everything.
+	 */
 	struct builder_cie bytes = usual_cie;
 	bytes.data_align = -1;
 	bytes.program = (const uint8_t[]){DW_CFA_def_cfa, 7, 8, DW_CFA_offset | 16, 8};
@@ -333,9 +345,17 @@ static void says_what_it_cannot_express(void **state)
 static void reads_every_encoding_of_addresses(void **state)
 {
 	static const uint8_t encodings[] = {
-		DW_EH_PE_absptr,  DW_EH_PE_udata2, DW_EH_PE_udata4,  DW_EH_PE_udata8,
-		DW_EH_PE_uleb128, DW_EH_PE_sdata2, DW_EH_PE_sdata4,  DW_EH_PE_sdata8,
-		DW_EH_PE_sleb128, DW_EH_PE_pcrel,  DW_EH_PE_pcrel | DW_EH_PE_sdata2,
+		DW_EH_PE_absptr,
+		DW_EH_PE_udata2,
+		DW_EH_PE_udata4,
+		DW_EH_PE_udata8,
+		DW_EH_PE_uleb128,
+		DW_EH_PE_sdata2,
+		DW_EH_PE_sdata4,
+		DW_EH_PE_sdata8,
+		DW_EH_PE_sleb128,
+		DW_EH_PE_pcrel,
+		DW_EH_PE_pcrel | DW_EH_PE_sdata2,
 		DW_EH_PE_pcrel | DW_EH_PE_sdata8,
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(encodings); i++) {
@@ -357,7 +377,11 @@ static void reads_every_encoding_of_addresses(void **state)
 static void reads_every_version_and_augmentation(void **state)
 {
 	static const uint8_t personality[] = {DW_EH_PE_pcrel | DW_EH_PE_sdata4 | DW_EH_PE_indirect,
-					      1, 2, 3, 4, DW_EH_PE_pcrel | DW_EH_PE_sdata4,
+					      1,
+					      2,
+					      3,
+					      4,
+					      DW_EH_PE_pcrel | DW_EH_PE_sdata4,
 					      DW_EH_PE_pcrel | DW_EH_PE_sdata4};
 	static const uint8_t unknown[] = {DW_EH_PE_pcrel | DW_EH_PE_sdata4, 9, 9, 9};
 	struct builder_cie forms[] = {usual_cie, usual_cie, usual_cie, usual_cie, usual_cie};
@@ -481,14 +505,15 @@ static void finds_eh_frame_by_its_header_without_section_headers(void **state)
 	buffer_u8(&header, DW_EH_PE_omit);
 	buffer_u32(&header, FRAMES_ADDRESS - (0x9000 + 4));
 	uint32_t section = elf_builder_section(&elf, (struct builder_section){.name = ".x",
-									       .type = SHT_PROGBITS,
-									       .flags = SHF_ALLOC,
-									       .address = 0x9000,
-									       .data = header.data,
-									       .size = header.n,
-									       .align = 8});
-	elf_builder_segment(&elf, (struct builder_segment){
-					  .type = PT_GNU_EH_FRAME, .flags = PF_R, .section = section});
+									      .type = SHT_PROGBITS,
+									      .flags = SHF_ALLOC,
+									      .address = 0x9000,
+									      .data = header.data,
+									      .size = header.n,
+									      .align = 8});
+	elf_builder_segment(&elf, (struct builder_segment){.type = PT_GNU_EH_FRAME,
+							   .flags = PF_R,
+							   .section = section});
 	elf.no_section_headers = true;
 	make(&m, elf_builder_fd(&elf));
 	is_depth(&m, 0x1040, 8);
@@ -583,7 +608,9 @@ static void knows_where_clone3_returns_in_two_threads(void **state)
 {
 	for (uint8_t number = 0xb2; number <= 0xb3; number++) {
 		struct made m;
-		make_text(&m, PROGRAM(0xb8, number, 0x01, 0, 0, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x18, 0x74, 0x01, 0xc3, 0x31, 0xed),
+		make_text(&m,
+			  PROGRAM(0xb8, number, 0x01, 0, 0, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c,
+				  0x18, 0x74, 0x01, 0xc3, 0x31, 0xed),
 			  0x1100);
 		is_kind(&m, 0x1104, UNWIND_NO_RULE);
 		if (number == 0xb3)
@@ -627,8 +654,10 @@ static void the_code_at_the_entry_is_the_bottom(void **state)
 	is_kind(&m, 0x12ff, UNWIND_END);
 	is_kind(&m, 0x1300, UNWIND_NO_RULE);
 	drop(&m);
-	elf_builder_symbol(&elf, (struct builder_symbol){"start", 0x1200, 0, STT_FUNC, STB_GLOBAL, 1});
-	elf_builder_symbol(&elf, (struct builder_symbol){"next", 0x1220, 0, STT_FUNC, STB_LOCAL, 1});
+	elf_builder_symbol(&elf,
+			   (struct builder_symbol){"start", 0x1200, 0, STT_FUNC, STB_GLOBAL, 1});
+	elf_builder_symbol(&elf,
+			   (struct builder_symbol){"next", 0x1220, 0, STT_FUNC, STB_LOCAL, 1});
 	elf_builder_symbols(&elf, ".symtab", SHT_SYMTAB);
 	make(&m, elf_builder_fd(&elf));
 	is_kind(&m, 0x121f, UNWIND_END);
@@ -678,9 +707,9 @@ static void walks_code_full_of_frame_pointers_by_them(void **state)
 static void reads_the_depth_of_stubs_that_have_no_rules(void **state)
 {
 	static const uint8_t lazy[] = {
-		0xff, 0x35, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0, 0x0f, 0x1f, 0x40, 0,
-		0xff, 0x25, 0, 0, 0, 0, 0x68, 0, 0, 0, 0, 0xe9, 0xe0, 0xff, 0xff, 0xff,
-		0xff, 0x25, 0, 0, 0, 0, 0x68, 1, 0, 0, 0, 0xe9, 0xd0, 0xff, 0xff, 0xff,
+		0xff, 0x35, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0,	   0x0f, 0x1f, 0x40, 0,
+		0xff, 0x25, 0, 0, 0, 0, 0x68, 0,    0, 0, 0, 0xe9, 0xe0, 0xff, 0xff, 0xff,
+		0xff, 0x25, 0, 0, 0, 0, 0x68, 1,    0, 0, 0, 0xe9, 0xd0, 0xff, 0xff, 0xff,
 	};
 	struct elf_builder elf = without_entry();
 	struct made m;
@@ -710,9 +739,9 @@ static void reads_the_depth_of_stubs_that_have_no_rules(void **state)
 
 static void reads_the_depth_of_init(void **state)
 {
-	static const uint8_t init[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x08, 0x48, 0x8b, 0x05,
-				       0,    0,	   0,	 0,    0x48, 0x85, 0xc0, 0x74, 0x02, 0xff, 0xd0,
-				       0x48, 0x83, 0xc4, 0x08, 0xc3};
+	static const uint8_t init[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x08, 0x48,
+				       0x8b, 0x05, 0,	 0,    0,    0,	   0x48, 0x85, 0xc0,
+				       0x74, 0x02, 0xff, 0xd0, 0x48, 0x83, 0xc4, 0x08, 0xc3};
 	struct elf_builder elf = without_entry();
 	struct made m;
 	uint32_t section = elf_builder_section(
@@ -723,8 +752,9 @@ static void reads_the_depth_of_init(void **state)
 					       .data = init,
 					       .size = sizeof init,
 					       .align = 16});
-	elf_builder_segment(&elf, (struct builder_segment){
-					  .type = PT_LOAD, .flags = PF_R | PF_X, .section = section});
+	elf_builder_segment(&elf, (struct builder_segment){.type = PT_LOAD,
+							   .flags = PF_R | PF_X,
+							   .section = section});
 	make(&m, elf_builder_fd(&elf));
 	is_depth(&m, 0x1000, 8);
 	is_depth(&m, 0x1007, 8);
@@ -740,10 +770,10 @@ static void knows_what_calls_destructors(void **state)
 {
 	struct made m;
 	make_text(&m,
-		  PROGRAM(0xf3, 0x0f, 0x1e, 0xfa, 0x80, 0x3d, 1, 2, 3, 4, 0, 0x75, 0x2b, 0x55, 0x48, 0x83,
-			  0x3d, 1, 2, 3, 4, 0, 0x48, 0x89, 0xe5, 0x74, 0x0c, 0x48, 0x8b, 0x3d, 1, 2, 3,
-			  4, 0xe8, 1, 2, 3, 4, 0xe8, 1, 2, 3, 4, 0xc6, 0x05, 1, 2, 3, 4, 1, 0x5d, 0xc3,
-			  0x0f, 0x1f, 0, 0xc3),
+		  PROGRAM(0xf3, 0x0f, 0x1e, 0xfa, 0x80, 0x3d, 1, 2, 3, 4, 0, 0x75, 0x2b, 0x55, 0x48,
+			  0x83, 0x3d, 1, 2, 3, 4, 0, 0x48, 0x89, 0xe5, 0x74, 0x0c, 0x48, 0x8b, 0x3d,
+			  1, 2, 3, 4, 0xe8, 1, 2, 3, 4, 0xe8, 1, 2, 3, 4, 0xc6, 0x05, 1, 2, 3, 4, 1,
+			  0x5d, 0xc3, 0x0f, 0x1f, 0, 0xc3),
 		  0x1100);
 	is_kind(&m, 0x10ff, UNWIND_NO_RULE);
 	is_depth(&m, 0x1100, 8);
@@ -843,8 +873,8 @@ static void an_fde_that_names_no_cie_is_left_out(void **state)
 	struct made m;
 	uint32_t cie = cfi_builder_cie(&b, &usual_cie);
 	uint32_t fde = cfi_builder_fde(&b, cie, 0x1000, 0x10, NULL, 0);
-	cfi_builder_fde(&b, fde, 0x1010, 0x10, NULL, 0);	   /* an FDE */
-	cfi_builder_fde(&b, cie + 3, 0x1020, 0x10, NULL, 0);	   /* the middle of something */
+	cfi_builder_fde(&b, fde, 0x1010, 0x10, NULL, 0);	/* an FDE */
+	cfi_builder_fde(&b, cie + 3, 0x1020, 0x10, NULL, 0);	/* the middle of something */
 	cfi_builder_fde(&b, 0x70000000, 0x1030, 0x10, NULL, 0); /* outside */
 	make(&m, cfi_builder_program(&b, NULL));
 	is_depth(&m, 0x1000, 8);
@@ -900,8 +930,8 @@ static void follows_a_function_of_aarch64(void **state)
 	cfi_builder_fde(&b, cfi_builder_cie(&b, &cie), 0x1000, 0x40,
 			PROGRAM(DW_CFA_advance_loc | 1, DW_CFA_AARCH64_negate_ra_state,
 				DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 32,
-				DW_CFA_offset | 29, 4, DW_CFA_offset | 30, 3, DW_CFA_advance_loc | 1,
-				DW_CFA_def_cfa_register, 29));
+				DW_CFA_offset | 29, 4, DW_CFA_offset | 30, 3,
+				DW_CFA_advance_loc | 1, DW_CFA_def_cfa_register, 29));
 	elf.machine = EM_AARCH64;
 	elf_builder_text(&elf, TEXT_ADDRESS, TEXT_SIZE);
 	cfi_builder_section(&b, &elf);

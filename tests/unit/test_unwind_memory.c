@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Each allocation fails in turn: an error each time, no smaller table, no crash, (under ASan) no leak. */
+/* Each allocation fails in turn: an error each time, no smaller table, no crash, (under ASan) no
+ * leak. */
 #include "base/io.h"
 #include "lib/cfi_builder.h"
 #include "lib/failing_memory.h"
@@ -8,7 +9,8 @@
 
 #include <string.h>
 
-/* .eh_frame out of order, .debug_frame beside it, stubs, symbols, and code that keeps frame pointers. */
+/* .eh_frame out of order, .debug_frame beside it, stubs, symbols, and code that keeps frame
+ * pointers. */
 static int program(void)
 {
 	static uint8_t code[0x2000];
@@ -23,8 +25,8 @@ static int program(void)
 	for (uint64_t i = 60; i > 0; i--)
 		cfi_builder_fde(&b, at, 0x1000 + i * 16, 8,
 				PROGRAM(DW_CFA_remember_state, DW_CFA_advance_loc | 1,
-					DW_CFA_def_cfa_offset, (uint8_t)(8 * i), DW_CFA_advance_loc | 1,
-					DW_CFA_restore_state));
+					DW_CFA_def_cfa_offset, (uint8_t)(8 * i),
+					DW_CFA_advance_loc | 1, DW_CFA_restore_state));
 	cfi_builder_section(&b, &elf);
 	cie.augmentation = "";
 	cie.augmentation_size = 0;

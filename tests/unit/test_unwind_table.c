@@ -52,7 +52,7 @@ static void finds_every_row_of_tables_of_every_height(void **state)
 		assert_int_equal(h->n_rows, n + 2);
 		assert_int_equal(h->n_levels, n + 2 <= 8192 ? 1 : n + 2 <= 1048576 ? 2 : 3);
 		assert_int_equal(unwind_table_find(&m.table, 15)->kind, UNWIND_NO_RULE);
-		for (uint32_t j = 0; j < n; j += n > 20000 ? 61 : 1) {
+		for (uint32_t j = 0; j<n; j += n> 20000 ? 61 : 1) {
 			for (uint32_t k = 0; k < 4; k += 3) {
 				const struct unwind_rule *rule =
 					unwind_table_find(&m.table, 16 + j * 4 + k);
@@ -134,8 +134,8 @@ static void maps_a_file_that_was_written(void **state)
 /* Each word of the header, each changed in several ways: refused, or look-ups stay inside. */
 static void stays_inside_whatever_a_table_says(void **state)
 {
-	static const uint32_t values[] = {0, 1, 2, 4, 5, 64, 0x10000, 0x7fffffff, 0x80000000,
-					  0xffffffff};
+	static const uint32_t values[] = {0,  1,       2,	   4,	       5,
+					  64, 0x10000, 0x7fffffff, 0x80000000, 0xffffffff};
 	struct made m;
 	make(&m, 20000, 300);
 	uint32_t *words = (void *)m.bytes.data;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * usage: unwind_rows FILE...: every row of a file's table that comes from its .eh_frame, against what
- * elfutils (libdw) makes of the same section at the same address, for any machine. Prints each that is
- * not the same, and `N rows, N same, N not compared, N differ`.
+ * usage: unwind_rows FILE...: every row of a file's table that comes from its .eh_frame, against
+ * what elfutils (libdw) makes of the same section at the same address, for any machine. Prints each
+ * that is not the same, and `N rows, N same, N not compared, N differ`.
  *
- * Not compared are rows without .eh_frame (libdw knows nothing there), and rules whose expressions are no
- * sum, of the PLT and of signal frames, which have tests of their own.
+ * Not compared are rows without .eh_frame (libdw knows nothing there), and rules whose expressions
+ * are no sum, of the PLT and of signal frames, which have tests of their own.
  */
 #include "base/cleanup.h"
 #include "elf/elf.h"
@@ -90,7 +90,8 @@ static bool is_place(const struct unwind_rule *rule, const struct term *t, int16
 		       : t->kind == TERM_CFA;
 }
 
-static int compare_register(Dwarf_Frame *frame, const struct unwind_rule *rule, unsigned i, int number)
+static int compare_register(Dwarf_Frame *frame, const struct unwind_rule *rule, unsigned i,
+			    int number)
 {
 	Dwarf_Op memory[3], *ops;
 	size_t n;
@@ -118,8 +119,8 @@ static int compare_return(Dwarf_Frame *frame, const struct unwind_rule *rule, in
 		return 0;
 	if (n == 0)
 		return rule->return_in == UNWIND_RETURN_REGISTER && rule->return_register == number;
-	if (n == 1 && (ops->atom == DW_OP_regx ||
-		       (ops->atom >= DW_OP_reg0 && ops->atom <= DW_OP_reg31)))
+	if (n == 1 &&
+	    (ops->atom == DW_OP_regx || (ops->atom >= DW_OP_reg0 && ops->atom <= DW_OP_reg31)))
 		return rule->return_in == UNWIND_RETURN_REGISTER;
 	struct term t = term_of(ops, n, true);
 	return rule->return_in == UNWIND_RETURN_MEMORY &&

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * usage: unwind_survey FILE...: builds the unwinding table of each file and says what is in it, one line
- * a file, and a sum. Reads and checks what it built. Files that are no ELF files are passed over.
+ * usage: unwind_survey FILE...: builds the unwinding table of each file and says what is in it,
+ * one line a file, and a sum. Reads and checks what it built. Files that are no ELF files are
+ * passed over.
  *
  *	time_ms bytes rows rules functions unsupported damaged sources FILE
  */

@@ -2,17 +2,19 @@
 /*
  * usage: unwind_truth STOPS [SEED [INTERVAL_US]] -- COMMAND [ARGUMENT...]
  *
- * Runs a command, its input and output /dev/null, and stops one of its tasks, of all processes that come of it, at random moments. Each
- * stack is walked twice: by our tables and by elfutils (libdwfl, what eu-stack is made of), and the two
- * chains of addresses are compared. Prints each that is not the same or does not reach the bottom, and a
- * line of counts:
+ * Runs a command, its input and output /dev/null, and stops one of its tasks, of all processes
+ * that come of it, at random moments. Each stack is walked twice: by our tables and by elfutils
+ * (libdwfl, what eu-stack is made of), and the two chains of addresses are compared. Prints each
+ * that is not the same or does not reach the bottom, and a line of counts:
  *
- *	STOPS stops, SAME same, FRAMES frames, WHOLE whole; differ: LONGER ours goes on, ...
+ *	N stops, N same, N frames, N whole; differ: N guess, N ours-longer, N other; N not compared
  *
- * Only a chain whose addresses are all the same counts as the same. The classes of those that differ:
- *	ours-longer    ours has elfutils' chain and goes on, to the bottom
- *	no-rule        elfutils has ours and goes on by frame pointers, where the file has no rule
- *	other          anything else: one of the two is wrong
+ * Only a chain whose addresses are all the same counts as the same. The classes of those that
+ * differ:
+ *	guess        they part at a frame for which the file has no rule that elfutils reads: it goes on by
+ *	             frame pointers, or ends
+ *	ours-longer  ours has elfutils' chain and goes on, to the bottom
+ *	other        one of the two is wrong
  */
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -61,9 +63,9 @@ struct truth {
 	VEC(struct mapping) mappings; /* of the task that is looked at */
 	VEC(pid_t) tasks;
 	pid_t tgid;
-	pid_t wanted; /* that was told to stop */
+	pid_t wanted;	  /* that was told to stop */
 	bool has_started; /* the command itself runs */
-	unsigned long n, same, frames, whole, longer, no_rule, other, failed;
+	unsigned long n, same, frames, whole, guess, longer, other, failed;
 };
 
 static bool build_table(int fd, struct unwind_table *ret)
@@ -95,7 +97,8 @@ static int open_mapping(const struct truth *t, const struct mapping *m)
 
 static const struct known_file *file_of(struct truth *t, const struct mapping *m)
 {
-	vec_foreach(f, &t->files) {
+	vec_foreach(f, &t->files)
+	{
 		if (f->device == m->device && f->inode == m->inode)
 			return f;
 	}
@@ -131,7 +134,8 @@ static bool read_mappings(struct truth *t)
 
 static const struct mapping *mapping_of(const struct truth *t, uint64_t address)
 {
-	vec_foreach(m, &t->mappings) {
+	vec_foreach(m, &t->mappings)
+	{
 		if (address >= m->start && address < m->end)
 			return m;
 	}
@@ -164,14 +168,16 @@ static void find_code(void *data, uint64_t address, struct walk_code *ret)
 
 static void registers_of(const struct user_regs_struct *u, struct unwind_registers *ret)
 {
-	const uint64_t values[16] = {u->rax, u->rdx, u->rcx, u->rbx, u->rsi, u->rdi, u->rbp, u->rsp,
-				     u->r8,  u->r9,  u->r10, u->r11, u->r12, u->r13, u->r14, u->r15};
+	const uint64_t values[16] = {u->rax, u->rdx, u->rcx, u->rbx, u->rsi, u->rdi,
+				     u->rbp, u->rsp, u->r8,  u->r9,  u->r10, u->r11,
+				     u->r12, u->r13, u->r14, u->r15};
 	*ret = (struct unwind_registers){.ip = u->rip, .known = 0xffff, .exact = 1};
 	memcpy(ret->value, values, sizeof values);
 }
 
 struct chain {
 	uint64_t addresses[FRAMES_MAX];
+	bool has_rule[FRAMES_MAX]; /* of elfutils' chain */
 	size_t n;
 	char end[96];
 	bool is_whole;
@@ -193,6 +199,18 @@ static void walk_ours(struct truth *t, const struct user_regs_struct *user, stru
 		 result.is_whole ? "bottom" : mw_reason_name(result.reason));
 }
 
+static bool has_rule(Dwfl *dwfl, Dwarf_Addr address)
+{
+	Dwarf_Addr bias;
+	Dwarf_Frame *frame;
+	Dwfl_Module *module = dwfl_addrmodule(dwfl, address);
+	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
+	if (!cfi || dwarf_cfi_addrframe(cfi, address - bias, &frame) != 0)
+		return false;
+	free(frame);
+	return true;
+}
+
 static int take_frame(Dwfl_Frame *state, void *data)
 {
 	struct chain *chain = data;
@@ -200,6 +218,8 @@ static int take_frame(Dwfl_Frame *state, void *data)
 	bool is_exact;
 	if (!dwfl_frame_pc(state, &pc, &is_exact) || chain->n == FRAMES_MAX)
 		return DWARF_CB_ABORT;
+	Dwfl *dwfl = dwfl_thread_dwfl(dwfl_frame_thread(state));
+	chain->has_rule[chain->n] = has_rule(dwfl, pc - !is_exact);
 	chain->addresses[chain->n++] = pc;
 	return DWARF_CB_OK;
 }
@@ -249,14 +269,11 @@ static void print_address(const struct truth *t, uint64_t address)
 }
 
 static void print_difference(const struct truth *t, pid_t tid, const struct chain *ours,
-			     const struct chain *theirs, const char *class)
+			     const struct chain *theirs, size_t common, const char *class)
 {
-	size_t i = 0;
-	while (i < ours->n && i < theirs->n && ours->addresses[i] == theirs->addresses[i])
-		i++;
 	printf("differs (%s) task %d: ours %zu frames to %s, elfutils %zu to %s; from frame %zu on:\n",
-	       class, tid, ours->n, ours->end, theirs->n, theirs->end, i);
-	for (size_t j = i ? i - 1 : 0; j < i + 3; j++) {
+	       class, tid, ours->n, ours->end, theirs->n, theirs->end, common);
+	for (size_t j = common ? common - 1 : 0; j < common + 3; j++) {
 		printf("\t%zu\t", j);
 		if (j < ours->n)
 			print_address(t, ours->addresses[j]);
@@ -267,12 +284,28 @@ static void print_difference(const struct truth *t, pid_t tid, const struct chai
 	}
 }
 
+static const char *classify(struct truth *t, const struct chain *ours, const struct chain *theirs,
+			    size_t common)
+{
+	if (common && !theirs->has_rule[common - 1]) {
+		t->guess++;
+		return "guess";
+	}
+	if (common == theirs->n && ours->is_whole) {
+		t->longer++;
+		return "ours-longer";
+	}
+	t->other++;
+	return "other";
+}
+
 static void compare(struct truth *t, pid_t tid, const struct chain *ours,
 		    const struct chain *theirs)
 {
-	size_t common = MIN(ours->n, theirs->n);
-	bool is_prefix =
-		memcmp(ours->addresses, theirs->addresses, common * sizeof *ours->addresses) == 0;
+	size_t common = 0;
+	while (common < ours->n && common < theirs->n &&
+	       ours->addresses[common] == theirs->addresses[common])
+		common++;
 	t->n++;
 	t->frames += ours->n;
 	t->whole += ours->is_whole;
@@ -281,21 +314,10 @@ static void compare(struct truth *t, pid_t tid, const struct chain *ours,
 		print_address(t, ours->n ? ours->addresses[ours->n - 1] : 0);
 		printf("\n");
 	}
-	if (is_prefix && ours->n == theirs->n) {
+	if (common == ours->n && common == theirs->n)
 		t->same++;
-		return;
-	}
-	const char *class = "other";
-	if (is_prefix && ours->n > theirs->n && ours->is_whole) {
-		class = "ours-longer";
-		t->longer++;
-	} else if (is_prefix && ours->n < theirs->n && strcmp(ours->end, "no-table") == 0) {
-		class = "no-rule";
-		t->no_rule++;
-	} else {
-		t->other++;
-	}
-	print_difference(t, tid, ours, theirs, class);
+	else
+		print_difference(t, tid, ours, theirs, common, classify(t, ours, theirs, common));
 }
 
 static pid_t group_of(pid_t tid)
@@ -337,7 +359,8 @@ static void look_at(struct truth *t, pid_t tid)
 
 static void add_task(struct truth *t, pid_t tid)
 {
-	vec_foreach(known, &t->tasks) {
+	vec_foreach(known, &t->tasks)
+	{
 		if (*known == tid)
 			return;
 	}
@@ -482,10 +505,9 @@ int main(int argc, char **argv)
 		return 1;
 	add_task(&t, pid);
 	trace(&t, numbers[0], numbers[2]);
-	vec_foreach(tid, &t.tasks)
-		kill(*tid, SIGKILL);
-	printf("%lu stops, %lu same, %lu frames, %lu whole; differ: %lu ours-longer, %lu no-rule, "
+	vec_foreach(tid, &t.tasks) kill(*tid, SIGKILL);
+	printf("%lu stops, %lu same, %lu frames, %lu whole; differ: %lu guess, %lu ours-longer, "
 	       "%lu other; %lu not compared\n",
-	       t.n, t.same, t.frames, t.whole, t.longer, t.no_rule, t.other, t.failed);
+	       t.n, t.same, t.frames, t.whole, t.guess, t.longer, t.other, t.failed);
 	return 0;
 }
