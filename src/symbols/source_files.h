@@ -26,8 +26,9 @@ void source_files_deinit(struct source_files *files);
 /* The number of a path of n bytes. 0 or -ENOMEM. */
 int source_files_add(struct source_files *files, const char *path, size_t n, uint32_t *ret);
 /*
- * Appends the parts to a table of strings, which may have other things in it, and gives the file table
- * as GSYM has it: pairs of offsets in the strings, number 0 too. -EFBIG if the strings get over limit.
+ * Appends the parts to a table of strings, which may have other things in it, and gives the file
+ * table as GSYM has it: pairs of offsets in the strings, number 0 too. -EFBIG if the strings get
+ * over limit.
  */
 int source_files_write(const struct source_files *files, uint64_t limit, struct buffer *strings,
 		       struct buffer *ret_table);
