@@ -74,15 +74,18 @@ __noinline int file_number(struct build_id *id, __u64 address, struct sample_rec
 {
 	if (!id || !sample)
 		return FILE_NONE;
-	__u32 *known = bpf_map_lookup_elem(&files, id);
+	/* Verifiers of Linux 6.1 take a key from the stack, not from a caller's memory. */
+	struct build_id key;
+	__builtin_memcpy(&key, id, sizeof key);
+	__u32 *known = bpf_map_lookup_elem(&files, &key);
 	if (known)
 		return *known;
 	__u32 number = __sync_fetch_and_add(&next_file, 1);
-	if (bpf_map_update_elem(&files, id, &number, BPF_NOEXIST) == 0) {
-		announce_file(id, number, address, sample);
+	if (bpf_map_update_elem(&files, &key, &number, BPF_NOEXIST) == 0) {
+		announce_file(&key, number, address, sample);
 		return number;
 	}
-	known = bpf_map_lookup_elem(&files, id); /* another CPU was faster */
+	known = bpf_map_lookup_elem(&files, &key); /* another CPU was faster */
 	if (known)
 		return *known;
 	count(COUNT_FILES_FULL);

@@ -6,7 +6,7 @@
 #include "unwind_table.h"
 
 #define UNWIND_N_REGISTERS 32
-#define UNWIND_SIGNALS_MAX 16 /* signal frames in one stack; handlers interrupt handlers */
+#define UNWIND_SIGNALS_MAX 16 /* in one stack: handlers interrupt handlers */
 
 #define UNWIND_RBP 6
 #define UNWIND_RSP 7
@@ -21,7 +21,7 @@ struct unwind_registers {
 	__u32 saved;
 	__u16 exact;   /* ip is the next instruction, not a return address: the leaf, or what a signal
 			* interrupted. Rules are looked up at ip, else at ip - 1 */
-	__u16 signals; /* frames of UNWIND_SIGNAL so far */
+	__u16 signals; /* signal frames and switches of stacks so far */
 };
 
 enum unwind_result {

@@ -17,8 +17,8 @@
  *
  * A wrong rule ends a walk, it cannot make it loop: the stack pointer rises with every step, but
  * for the leaf whose return address is in a register (then that register is used up) and for
- * signal frames, which may be on another stack: those are counted, and so does who calls this with
- * the frames.
+ * signal frames and switches of stacks, which may lead anywhere: those are counted, and so does who
+ * calls this with the frames.
  */
 #ifndef BPF_UNWIND_STEP_H
 #define BPF_UNWIND_STEP_H
@@ -152,9 +152,11 @@ UNWIND_INLINE int unwind_step_rule(__u16 machine, UNWIND_CONTEXT *context,
 		return result;
 	if (in_register && !r->exact)
 		return UNWIND_CANNOT;
-	if (cfa & 7 || (in_register ? cfa < r->value[sp] : cfa <= r->value[sp]))
+	int is_elsewhere = rule->flags & UNWIND_RULE_SWITCHES;
+	if (cfa & 7 || (!is_elsewhere && (in_register ? cfa < r->value[sp] : cfa <= r->value[sp])))
 		return UNWIND_ASTRAY;
-	if (rule->flags & UNWIND_RULE_INTERRUPTED && ++r->signals > UNWIND_SIGNALS_MAX)
+	if (rule->flags & (UNWIND_RULE_INTERRUPTED | UNWIND_RULE_SWITCHES) &&
+	    ++r->signals > UNWIND_SIGNALS_MAX)
 		return UNWIND_ASTRAY;
 	result = unwind_return(context, rule, r, cfa, base, &ip);
 	if (result != UNWIND_ON)

@@ -106,6 +106,7 @@ enum unwind_return {
 
 #define UNWIND_RULE_SIGNED	0x1 /* aarch64: the return address carries an authentication code */
 #define UNWIND_RULE_INTERRUPTED 0x2 /* the caller did not call but was interrupted: its ip is exact */
+#define UNWIND_RULE_SWITCHES	0x4 /* the caller is on another stack */
 
 /* The registers whose values live through calls and that rules are kept for, in order of saved[]. */
 #define UNWIND_N_SAVED		6

@@ -28,16 +28,17 @@ static void look_up(const struct gsym *gsym, const struct gsym_entry *entry, uin
 	must(!row.file || gsym_file(gsym, row.file, &directory, &name));
 }
 
-/* Every call has a span, inside of the function; each row is found again. */
+/* Calls lie inside of the function and of each other; each row is found again. */
 static void check_function(const struct gsym *gsym, const struct gsym_entry *entry,
 			   struct gsym_decoded *decoded)
 {
 	must(gsym_decode(gsym, entry->index, decoded) == 0);
-	vec_foreach(span, &decoded->spans)
-		must(span->start <= entry->end - entry->start);
-	for (size_t i = 0; i < decoded->calls.n; i++)
-		must(decoded->calls.items[i].caller == GSYM_NO_CALL ||
-		     decoded->calls.items[i].caller < i);
+	for (size_t i = 0; i + 1 < decoded->calls.n; i++) {
+		const struct gsym_inlining *call = &decoded->calls.items[i];
+		must(call->range.end <= entry->end - entry->start);
+		must(call->caller == GSYM_NO_CALL || call->caller < i);
+		must(call->end > i && call->end < decoded->calls.n);
+	}
 	look_up(gsym, entry, entry->start);
 	look_up(gsym, entry, entry->start + (entry->end - entry->start) / 2);
 	look_up(gsym, entry, entry->end - 1);

@@ -175,6 +175,7 @@ struct mw_location {
 	uint16_t reason;       /* enum mw_reason */
 	uint8_t is_inlined;    /* 1: inlined into the next one */
 	uint8_t unused;
+	uint32_t discriminator; /* tells blocks of code of one line apart; 0: there is but one */
 };
 
 /**

@@ -185,7 +185,7 @@ static int take_file(struct areas *areas, struct area *area, const struct sample
 	return 1;
 }
 
-/* 0 or -ENOMEM. */
+/* 0, -ENOSPC or -ENOMEM. */
 static int look(struct areas *areas, struct area *area, const struct sample *sample,
 		const struct mapping *mapping)
 {
@@ -206,7 +206,9 @@ static int look(struct areas *areas, struct area *area, const struct sample *sam
 		area->state = state;
 		area->file = UINT32_MAX;
 	}
-	if (r < 0 && r != -ENOMEM && area->state != NO_STATE)
+	if (r == -ENOMEM || r == -ENOSPC)
+		return r;
+	if (r < 0 && area->state != NO_STATE)
 		r = still_files_look_again(areas->still, area->state);
 	return r == -ENOMEM ? r : 0;
 }
@@ -253,6 +255,12 @@ int areas_find(struct areas *areas, const struct sample *sample, const struct ma
 			 still_files_at(areas->still, area->state, sample->time) != STILL_UNKNOWN);
 	if (!is_known && area->tried < sample->time) {
 		r = look(areas, area, sample, mapping);
+		if (r == -ENOSPC) { /* too many states are known: all begins anew */
+			reset(areas);
+			r = find_area(areas, sample, mapping, &area);
+			if (r == 0)
+				r = look(areas, area, sample, mapping);
+		}
 		if (r < 0)
 			return r;
 	}

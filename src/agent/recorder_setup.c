@@ -77,8 +77,6 @@ static int choose_events(struct recorder *r, struct mw_error *e)
 		if (r->events[i].is_off_cpu && !r->engine->measures_waits)
 			return error_set(e, -ENOTSUP, "the %s engine does not measure waits (off-cpu)",
 					 r->engine->name);
-		if (r->events[i].is_off_cpu) /* each wait is one */
-			r->events[i].frequency = r->events[i].period = 0;
 	}
 	if (o->n_events || cpu_events_probe(&r->events[0]) >= 0)
 		return 0;

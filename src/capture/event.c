@@ -107,6 +107,8 @@ int event_parse(const char *name, struct event *ret, struct mw_error *e)
 				 "unknown modifier in event '%.60s': u and k are known", name);
 	if (event.is_off_cpu && name[n])
 		return error_set(e, -EINVAL, "off-cpu takes no modifier: a wait has both parts");
+	if (event.is_off_cpu) /* each wait is one */
+		event.frequency = event.period = 0;
 	snprintf(event.name, sizeof event.name, "%s%s", known->name, name + n);
 	*ret = event;
 	return 0;

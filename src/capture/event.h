@@ -25,7 +25,7 @@ struct event {
 
 /*
  * Reads one name with its modifiers ("cycles", "cpu-clock:u", perf's short forms "cs", "faults").
- * Frequency and period are left alone. -EINVAL with the names that exist in the message.
+ * Frequency and period are left alone, but off-cpu has none. -EINVAL with the names that exist in the message.
  */
 int event_parse(const char *name, struct event *ret, struct mw_error *e);
 /* The table of names, one after the other from 0; NULL at its end. For help and completion. */

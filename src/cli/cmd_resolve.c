@@ -16,8 +16,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Addresses that are answered together: sorted, they touch each function once. */
-#define BATCH	    16384
+/*
+ * Addresses that are answered together: sorted, they touch each function once. More of them where that is
+ * worth their memory, that is where the table is larger by far.
+ */
+#define BATCH	    131072
+#define BATCH_SMALL 16384
+#define LARGE_TABLE ((size_t)8 << 20)
 #define CACHE_BYTES ((size_t)48 << 20)
 
 struct arguments {
@@ -99,6 +104,7 @@ struct resolution {
 	struct mw_resolver *resolver;
 	struct answer_writer *writer;
 	unsigned flags; /* RESOLVER_* */
+	/* As much of these as a batch has is touched, and only that takes memory. */
 	uint64_t asked[BATCH];
 	struct located located[BATCH];
 	struct sort_item items[BATCH];
@@ -209,6 +215,7 @@ static void prefetch(const struct resolution *r, const struct located *located)
 	const struct mw_location *l = r->locations.items + located->first;
 	for (uint32_t i = 0; i < located->n; i++) {
 		__builtin_prefetch(l[i].name);
+		__builtin_prefetch(l[i].name + 64); /* names of C++ are long */
 		__builtin_prefetch(l[i].file);
 		__builtin_prefetch(l[i].directory);
 	}
@@ -246,10 +253,19 @@ static int answer(struct resolution *r, size_t n)
 	return flush(r);
 }
 
+static size_t batch_size(const struct resolution *r)
+{
+	if (r->subject.kind == SUBJECT_PROCESS)
+		return BATCH_SMALL;
+	const struct subject_file *file = r->subject.files.items[0];
+	const struct symbol_table *table = resolver_table(r->resolver, &file->store_id);
+	return table && table->lines.size >= LARGE_TABLE ? BATCH : BATCH_SMALL;
+}
+
 static int answer_all(struct resolution *r, struct address_input *input, struct mw_error *e)
 {
 	for (;;) {
-		long n = address_input_next(input, r->asked, BATCH);
+		long n = address_input_next(input, r->asked, batch_size(r));
 		if (n < 0)
 			return error_errno(e, (int)n, "%s", input->name);
 		if (n == 0)

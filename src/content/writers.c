@@ -13,6 +13,8 @@
 #include <sys/vfs.h>
 
 #define STEP ((size_t)256 << 10)
+/* Of what will hardly change no more than this is copied. */
+#define OVERLAY_COPY_MAX (UINT64_C(8) << 20)
 
 /* Files in no directory tree are not counted as open for writing. */
 static bool is_counted(int fd)
@@ -66,9 +68,17 @@ static int copy(int from, int to, uint64_t size)
 	return 0;
 }
 
+/* A write to a file of a lower layer puts another file in its place, also under an open descriptor. */
+static bool may_be_replaced(int fd)
+{
+	struct statfs fs;
+	return fstatfs(fd, &fs) == 0 && (uint64_t)fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
 int writers_shut_out(struct pin *pin)
 {
-	if (writers_none(pin->fd))
+	bool is_still = writers_none(pin->fd);
+	if (is_still && (!may_be_replaced(pin->fd) || pin->key.size > OVERLAY_COPY_MAX))
 		return 0;
 	struct pin copied = PIN_INIT;
 	if (pin->key.size > WRITERS_COPY_MAX)

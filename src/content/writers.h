@@ -22,7 +22,8 @@ bool writers_none(int fd);
 #define WRITERS_COPY_MAX ((uint64_t)32 << 20)
 
 /*
- * A pin becomes that of a copy, which nobody can write to, if anybody can write to its file. 0, -ESTALE if
+ * A pin becomes that of a copy, which nobody can write to, if anybody can write to its file, or if it lies on an
+ * overlay, which may put another file in its place. 0, -ESTALE if
  * it was written to meanwhile, -EFBIG, or another -errno. The pin keeps its path.
  */
 int writers_shut_out(struct pin *pin);

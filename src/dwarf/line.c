@@ -181,6 +181,7 @@ struct machine {
 	uint64_t operation; /* in a VLIW instruction */
 	uint32_t file;
 	uint32_t line;
+	uint32_t discriminator;
 	uint32_t first; /* row of this sequence */
 };
 
@@ -188,6 +189,7 @@ static void begin_sequence(struct machine *m)
 {
 	m->address = m->operation = 0;
 	m->file = m->line = 1;
+	m->discriminator = 0;
 	m->first = (uint32_t)m->lines->rows.n;
 }
 
@@ -213,9 +215,11 @@ static inline int emit(struct machine *m)
 		if (last->address == address) {
 			last->file = m->file;
 			last->line = m->line;
+			last->discriminator = m->discriminator;
 			return 0;
 		}
-		if (last->file == m->file && last->line == m->line && last->address < address)
+		if (last->file == m->file && last->line == m->line &&
+		    last->discriminator == m->discriminator && last->address < address)
 			return 0;
 		/* A sequence that goes back is wrong; what comes before is kept. */
 		if (address < last->address)
@@ -223,7 +227,16 @@ static inline int emit(struct machine *m)
 	}
 	if (lines->rows.n >= DWARF_ROWS_MAX)
 		return -EBADMSG;
-	return vec_push(&lines->rows, (struct dwarf_row){address, m->file, m->line});
+	return vec_push(&lines->rows,
+			(struct dwarf_row){address, m->file, m->line, m->discriminator});
+}
+
+/* A discriminator is of one row. */
+static inline int emit_and_reset(struct machine *m)
+{
+	int r = emit(m);
+	m->discriminator = 0;
+	return r;
 }
 
 static int end_sequence(struct machine *m)
@@ -273,6 +286,9 @@ static int run_extended(struct machine *m)
 		return cursor_ok(&c) ? 0 : -EBADMSG;
 	case DW_LNE_define_file:
 		return define_file(m, &c);
+	case DW_LNE_set_discriminator:
+		m->discriminator = (uint32_t)cursor_uleb(&c);
+		return 0;
 	default:
 		return 0;
 	}
@@ -286,7 +302,7 @@ static inline int run_special(struct machine *m, uint8_t opcode)
 		return -EBADMSG;
 	m->line += (uint32_t)(h->line_base + adjusted % h->line_range);
 	advance(m, adjusted / h->line_range);
-	return emit(m);
+	return emit_and_reset(m);
 }
 
 static int run_standard(struct machine *m, uint8_t opcode)
@@ -294,7 +310,7 @@ static int run_standard(struct machine *m, uint8_t opcode)
 	const struct header *h = m->h;
 	switch (opcode) {
 	case DW_LNS_copy:
-		return emit(m);
+		return emit_and_reset(m);
 	case DW_LNS_advance_pc:
 		advance(m, cursor_uleb(m->c));
 		return 0;

@@ -18,6 +18,7 @@ struct dwarf_row {
 	uint64_t address;
 	uint32_t file; /* as the program counts them */
 	uint32_t line;
+	uint32_t discriminator; /* tells blocks of one line apart; 0: there is but one */
 };
 
 /* The rows [first, last) of the table. */

@@ -399,6 +399,7 @@ int elf_identify(struct elf *elf, struct elf_identity *ret, struct mw_error *e)
 	ret->has_symtab = symtab && symtab->size;
 	if (elf->type == ET_REL && !ret->n_segments && elf->sections_state == 0)
 		add_sections(ret, elf);
+	ret->has_alt_link = elf_find_section(elf, ".gnu_debugaltlink") != NULL;
 	elf_read_debug_link(elf, &ret->debug_link);
 	return find_id(elf, &ret->id, e);
 }

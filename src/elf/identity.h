@@ -38,6 +38,8 @@ struct elf_identity {
 	uint8_t byte_order;  /* ELFDATA2LSB, ELFDATA2MSB */
 	uint8_t is_truncated; /* the headers speak of bytes behind the end of the file */
 	uint8_t has_symtab;   /* the whole symbol table is in the file itself */
+	uint8_t has_alt_link; /* .gnu_debugaltlink: its debug information is partly in another file */
+	uint8_t unused[3];
 	uint16_t type;       /* ET_EXEC, ET_DYN, ... */
 	uint16_t machine;
 	uint32_t n_segments;

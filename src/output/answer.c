@@ -295,6 +295,12 @@ static void addr2line_location(struct answer_writer *w, const struct answer *a, 
 		put_number(b, l->line, 10, 1);
 	else
 		put(b, "?");
+	/* That of the innermost place, with all of its lines: so it is there. */
+	if (l->line && a->chain[0].discriminator) {
+		put(b, " (discriminator ");
+		put_number(b, a->chain[0].discriminator, 10, 1);
+		put(b, ")");
+	}
 	put(b, "\n");
 }
 

@@ -269,6 +269,19 @@ static int read_all(struct reader *rd, uint8_t *data, size_t size, struct mw_err
 	return r == 0 ? codec_decode_end(&rd->decoder) : r;
 }
 
+/*
+ * A name that was given by a file id which turned out to be that of several contents was taken back; but
+ * a recorder that had forgotten the frame by then could only say so of the file.
+ */
+static void drop_withdrawn_names(struct profile *p)
+{
+	vec_foreach(f, &p->frames) {
+		if (f->at.kind == FRAME_FILE && f->at.file < p->files.n && f->name.name &&
+		    p->files.items[f->at.file].reason == MW_REASON_ID_MISMATCH)
+			f->name = (struct profile_name){.reason = MW_REASON_ID_MISMATCH};
+	}
+}
+
 static int finish(struct reader *rd)
 {
 	struct profile *p = rd->p;
@@ -277,6 +290,7 @@ static int finish(struct reader *rd)
 		p->options.bucket_ns = bucket_ns;
 	vec_foreach(s, &p->samples)
 		p->last_time = MAX(p->last_time, s->bucket * p->options.bucket_ns);
+	drop_withdrawn_names(p);
 	p->read_only = true;
 	p->changed_facts = false;
 	if (p->unknown_references) {

@@ -16,7 +16,7 @@
 
 /* Versions of the code that makes names and lines; a higher one makes them anew. */
 #define EXTRACT_NAMES_BUILDER 2
-#define EXTRACT_LINES_BUILDER 1
+#define EXTRACT_LINES_BUILDER 2
 
 /* The largest GSYM that is written, and the most records behind it that the parent takes. */
 #define EXTRACT_GSYM_MAX   (UINT64_C(512) << 20)

@@ -37,6 +37,28 @@ static int check_header(const struct gsym *gsym, uint16_t version, struct mw_err
 	return 0;
 }
 
+#define TRAILER_SIZE 16
+
+static void find_discriminators(struct gsym *gsym)
+{
+	const uint8_t *end = gsym->data + gsym->size;
+	if (gsym->size < GSYM_HEADER_SIZE + TRAILER_SIZE ||
+	    memcmp(end - 8, GSYM_DISCRIMINATORS, 8) != 0)
+		return;
+	uint64_t n = read_u32(gsym, end - TRAILER_SIZE);
+	if (n > (gsym->size - GSYM_HEADER_SIZE - TRAILER_SIZE) / 4)
+		return;
+	gsym->n_discriminators = (uint32_t)n;
+	gsym->discriminators = end - TRAILER_SIZE - 4 * n;
+}
+
+uint32_t gsym_discriminator(const struct gsym *gsym, uint32_t number)
+{
+	return number < gsym->n_discriminators
+		       ? read_u32(gsym, gsym->discriminators + 4 * (uint64_t)number)
+		       : 0;
+}
+
 int gsym_init(struct gsym *gsym, const void *data, uint64_t size, struct mw_error *e)
 {
 	if (!gsym_is_one(data, size))
@@ -75,6 +97,7 @@ int gsym_init(struct gsym *gsym, const void *data, uint64_t size, struct mw_erro
 	uint32_t n_files = cursor_u32(&c);
 	gsym->files = cursor_bytes(&c, (uint64_t)n_files * 8);
 	gsym->n_files = gsym->files ? n_files : 0;
+	find_discriminators(gsym);
 	return 0;
 }
 

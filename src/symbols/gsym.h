@@ -8,6 +8,9 @@
  *	n offsets of function infos (u32)
  *	file table, string table
  *	function infos: size (u32), name (u32 in the strings), then tuples of optional data
+ *	of our own, behind all that others read, only if there are any: by number of a file, the
+ *	discriminator of the rows that have that number (u32); how many numbers (u32); 0 (u32);
+ *	"mwdiscr1". A file comes once for each discriminator, and once for rows without
  */
 #ifndef SYMBOLS_GSYM_H
 #define SYMBOLS_GSYM_H
@@ -21,6 +24,7 @@
 #define GSYM_HEADER_SIZE 48
 #define GSYM_UUID_MAX    20
 #define GSYM_STEP        64
+#define GSYM_DISCRIMINATORS "mwdiscr1"
 
 struct gsym {
 	const uint8_t *data; /* not owned */
@@ -37,6 +41,8 @@ struct gsym {
 	uint64_t strings_size; /* up to the last NUL: a string that starts inside ends inside */
 	const uint8_t *files;  /* pairs of strings: directory, name */
 	uint32_t n_files;
+	const uint8_t *discriminators; /* by number of a file */
+	uint32_t n_discriminators;
 	/*
 	 * Each GSYM_STEP-th address, for who asks often: a search in it stays in the nearest cache. NULL:
 	 * there is none.
@@ -83,5 +89,8 @@ const char *gsym_string(const struct gsym *gsym, uint32_t offset);
 /* A source file by its number: 1; 0 if there is none, or if it is number 0, which means none. */
 int gsym_file(const struct gsym *gsym, uint32_t number, const char **ret_directory,
 	      const char **ret_name);
+
+/* What tells blocks of one line apart, by the number of the file of a row; 0: there is but one. */
+uint32_t gsym_discriminator(const struct gsym *gsym, uint32_t number);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/cursor.h"
-#include "base/sort.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -15,13 +14,10 @@ enum opcode { END_SEQUENCE = 0, SET_FILE = 1, ADVANCE_PC = 2, ADVANCE_LINE = 3, 
 /* Bytes of a line program that are run at most: one look-up may have to go through what is no row. */
 #define PROGRAM_MAX (4 * GSYM_WORK_MAX)
 
-/* Spans up to which a simple sort is the fastest; they are nearly in order. */
-#define INSERTION_MAX 256
-
 void gsym_decoded_deinit(struct gsym_decoded *d)
 {
 	vec_deinit(&d->marks);
-	vec_deinit(&d->spans);
+	vec_deinit(&d->ranges);
 	vec_deinit(&d->calls);
 }
 
@@ -209,84 +205,81 @@ int gsym_decoded_row(const struct gsym_decoded *d, uint64_t address, struct gsym
 
 /* ---- inlined calls --------------------------------------------------------------------------- */
 
-/* A range of a call before the spans are made of it. */
-struct range {
-	uint64_t start; /* absolute */
-	uint64_t end;
-};
-
 struct tree_walk {
 	struct gsym_decoded *d;
 	uint32_t function_size;
 	uint32_t work;
-	VEC(struct range) ranges; /* of the call that was read last */
 	/* What encloses the place in the tree. */
 	struct {
 		uint64_t base; /* what the ranges of its callees are relative to */
 		uint32_t call;
 	} levels[GSYM_DEPTH_MAX];
 	uint32_t depth;
-	/* Spans as they come: later ones lie inside earlier ones. */
-	VEC(struct raw_span {
-		uint32_t start;
-		uint32_t end;
-		uint32_t call;
-	}) raw;
 };
 
-static int read_ranges(struct tree_walk *w, struct cursor *c, uint64_t base)
+/* Cut to the function, which alone can be asked for; an empty one covers nothing. */
+static struct gsym_range cut_range(const struct tree_walk *w, uint64_t start, uint64_t end)
 {
-	w->ranges.n = 0;
-	uint64_t n = next_uleb(c);
-	for (; n && cursor_ok(c); n--) {
-		uint64_t start = base + next_uleb(c);
-		uint64_t end = start + next_uleb(c);
-		if (++w->work > GSYM_WORK_MAX)
-			return -E2BIG;
-		int r = vec_push(&w->ranges, (struct range){start, end});
-		if (r < 0)
-			return r;
-	}
-	return cursor_ok(c) ? (int)(w->ranges.n > 0) : -EBADMSG;
+	uint64_t first = MAX(start, w->d->start) - w->d->start;
+	uint64_t last = end < w->d->start ? 0 : MIN(end - w->d->start, w->function_size);
+	if (end < start || first >= last)
+		return (struct gsym_range){};
+	return (struct gsym_range){(uint32_t)first, (uint32_t)last};
 }
 
-/* Cuts the ranges to the function, which alone can be asked for. */
-static int add_spans(struct tree_walk *w, uint32_t call)
+/* 1 and the start of the first range; 0: there is none, which ends a level. */
+static int read_ranges(struct tree_walk *w, struct cursor *cursor, uint64_t base,
+		       struct gsym_range *ret_range, uint64_t *ret_first)
 {
-	vec_foreach(range, &w->ranges) {
-		uint64_t start = MAX(range->start, w->d->start) - w->d->start;
-		uint64_t end = range->end < w->d->start ? 0 : range->end - w->d->start;
-		end = MIN(end, w->function_size);
-		if (range->end < range->start || start >= end)
-			continue;
-		int r = vec_push(&w->raw, (struct raw_span){(uint32_t)start, (uint32_t)end, call});
-		if (r < 0)
-			return r;
+	struct cursor c = *cursor; /* for the registers */
+	uint64_t n = next_uleb(&c);
+	if (n > GSYM_WORK_MAX || (w->work += (uint32_t)n) > GSYM_WORK_MAX)
+		return -E2BIG;
+	int r = 0;
+	for (uint64_t i = 0; i < n && r == 0; i++) {
+		uint64_t start = base + next_uleb(&c);
+		uint64_t size = next_uleb(&c);
+		struct gsym_range range = cut_range(w, start, start + size);
+		if (i == 0) {
+			*ret_first = start;
+			*ret_range = range;
+		} else if (range.end) {
+			r = vec_push(&w->d->ranges, range);
+		}
 	}
-	return 0;
+	*cursor = c;
+	if (r < 0)
+		return r;
+	return cursor_ok(&c) ? n > 0 : -EBADMSG;
 }
 
 /* One call and, where it has callees, the level they are on. 1; 0: the end of a level. */
 static int read_call(struct tree_walk *w, struct cursor *c, bool is_root)
 {
-	uint64_t base = is_root ? w->d->start : w->levels[w->depth - 1].base;
-	uint32_t caller = is_root ? GSYM_NO_CALL : w->levels[w->depth - 1].call;
-	int r = read_ranges(w, c, base);
-	if (r <= 0)
-		return r;
-	uint64_t first = w->ranges.items[0].start;
+	uint64_t base = is_root ? w->d->start : w->levels[w->depth - 1].base, first = 0;
+	struct gsym_inlining call = {.caller = is_root ? GSYM_NO_CALL
+						       : w->levels[w->depth - 1].call,
+				     .first_range = (uint32_t)w->d->ranges.n};
+	int r = read_ranges(w, c, base, &call.range, &first);
+	if (r == 0)
+		return 0;
 	bool has_callees = next_byte(c);
-	struct gsym_inlining call = {.name = cursor_u32(c), .caller = caller};
+	call.name = cursor_u32(c);
 	call.file = (uint32_t)next_uleb(c);
 	call.line = (uint32_t)next_uleb(c);
-	if (!cursor_ok(c))
-		return -EBADMSG;
+	if (r > 0 && !cursor_ok(c))
+		r = -EBADMSG;
+	if (r < 0) {
+		w->d->ranges.n = call.first_range; /* they are nobody's */
+		return r;
+	}
 	uint32_t number = GSYM_NO_CALL;
+	if (is_root)
+		w->d->ranges.n = 0; /* those of the function itself are not asked for */
 	if (!is_root) {
 		number = (uint32_t)w->d->calls.n;
+		call.end = number + 1;
 		r = vec_push(&w->d->calls, call);
-		if (r == 0)
-			r = add_spans(w, number);
 		if (r < 0)
 			return r;
 	}
@@ -300,110 +293,71 @@ static int read_call(struct tree_walk *w, struct cursor *c, bool is_root)
 	return 1;
 }
 
+static void end_level(struct tree_walk *w)
+{
+	uint32_t call = w->levels[--w->depth].call;
+	if (call != GSYM_NO_CALL)
+		w->d->calls.items[call].end = (uint32_t)w->d->calls.n;
+}
+
 /*
  * What was read before the damage stays: a call is told by its own data and those of its callers, which
- * come before it.
+ * come before it. A last entry, which is no call, is where the ranges end.
  */
-static int walk_tree(struct tree_walk *w, struct cursor *c)
-{
-	int r = read_call(w, c, true);
-	while (r >= 0 && w->depth) {
-		r = read_call(w, c, false);
-		if (r == 0)
-			w->depth--;
-	}
-	return r == -ENOMEM ? r : 0;
-}
-
-/* By start; callers before their callees, which come later in the list. */
-static int sort_raw(struct tree_walk *w)
-{
-	struct raw_span *items = w->raw.items;
-	size_t n = w->raw.n;
-	if (n > INSERTION_MAX) {
-		_cleanup_free_ struct sort_item *order = malloc(n * sizeof *order);
-		_cleanup_free_ struct raw_span *copy = malloc(n * sizeof *copy);
-		if (!order || !copy)
-			return -ENOMEM;
-		memcpy(copy, items, n * sizeof *copy);
-		for (size_t i = 0; i < n; i++)
-			order[i] = (struct sort_item){items[i].start, i};
-		int r = sort_items(order, n);
-		for (size_t i = 0; i < n && r == 0; i++)
-			items[i] = copy[order[i].value];
-		return r;
-	}
-	for (size_t i = 1; i < n; i++) {
-		struct raw_span span = items[i];
-		size_t at = i;
-		for (; at && items[at - 1].start > span.start; at--)
-			items[at] = items[at - 1];
-		items[at] = span;
-	}
-	return 0;
-}
-
-static int push_span(struct gsym_decoded *d, uint32_t start, uint32_t call)
-{
-	if (d->spans.n && d->spans.items[d->spans.n - 1].start == start)
-		d->spans.n--;
-	if (d->spans.n && d->spans.items[d->spans.n - 1].call == call)
-		return 0;
-	return vec_push(&d->spans, (struct gsym_span){start, call});
-}
-
-/* Spans that lie inside each other become a row of spans beside each other, the innermost winning. */
-static int flatten(struct tree_walk *w)
-{
-	struct raw_span open[GSYM_DEPTH_MAX + 1];
-	size_t n_open = 0;
-	int r = sort_raw(w);
-	for (size_t i = 0; i <= w->raw.n && r == 0; i++) {
-		uint32_t start = i < w->raw.n ? w->raw.items[i].start : UINT32_MAX;
-		for (; r == 0 && n_open && open[n_open - 1].end <= start; n_open--)
-			r = push_span(w->d, open[n_open - 1].end,
-				      n_open > 1 ? open[n_open - 2].call : GSYM_NO_CALL);
-		if (i == w->raw.n || r < 0)
-			break;
-		struct raw_span span = w->raw.items[i];
-		if (n_open)
-			span.end = MIN(span.end, open[n_open - 1].end);
-		if (n_open == GSYM_DEPTH_MAX + 1 || span.start >= span.end)
-			continue;
-		open[n_open++] = span;
-		r = push_span(w->d, span.start, span.call);
-	}
-	return r;
-}
-
 static int decode_inlines(struct gsym_decoded *d, struct cursor c, uint32_t function_size)
 {
 	struct tree_walk w;
-	memset(&w, 0, offsetof(struct tree_walk, levels));
-	w.depth = 0;
-	memset(&w.raw, 0, sizeof w.raw);
 	w.d = d;
 	w.function_size = function_size;
-	int r = walk_tree(&w, &c);
-	if (r == 0)
-		r = flatten(&w);
-	vec_deinit(&w.ranges);
-	vec_deinit(&w.raw);
-	return r;
+	w.work = w.depth = 0;
+	int r = read_call(&w, &c, true);
+	while (r >= 0 && w.depth) {
+		r = read_call(&w, &c, false);
+		if (r == 0)
+			end_level(&w);
+	}
+	while (w.depth)
+		end_level(&w);
+	if (r == -ENOMEM)
+		return r;
+	struct gsym_inlining last = {.first_range = (uint32_t)d->ranges.n};
+	return vec_push(&d->calls, last);
+}
+
+static inline bool is_in(const struct gsym_range *range, uint32_t offset)
+{
+	return offset - range->start < range->end - range->start;
+}
+
+static inline bool covers(const struct gsym_decoded *d, const struct gsym_inlining *call,
+			  uint32_t offset)
+{
+	if (is_in(&call->range, offset))
+		return true;
+	for (uint32_t i = call[0].first_range; i < call[1].first_range; i++) {
+		if (is_in(&d->ranges.items[i], offset))
+			return true;
+	}
+	return false;
 }
 
 uint32_t gsym_decoded_call(const struct gsym_decoded *d, uint64_t address)
 {
-	uint64_t offset = address - d->start;
-	size_t low = 0, high = d->spans.n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (d->spans.items[middle].start <= offset)
-			low = middle + 1;
-		else
-			high = middle;
+	uint32_t found = GSYM_NO_CALL, end = d->calls.n ? (uint32_t)d->calls.n - 1 : 0;
+	if (address - d->start > UINT32_MAX)
+		return found;
+	const struct gsym_inlining *calls = d->calls.items;
+	const uint32_t offset = (uint32_t)(address - d->start);
+	for (uint32_t call = 0; call < end;) {
+		if (!covers(d, &calls[call], offset)) {
+			call = calls[call].end;
+			continue;
+		}
+		found = call;
+		end = MIN(end, calls[call].end);
+		call++;
 	}
-	return low ? d->spans.items[low - 1].call : GSYM_NO_CALL;
+	return found;
 }
 
 /* ---- a single question ----------------------------------------------------------------------- */
@@ -520,7 +474,7 @@ size_t gsym_search(const struct gsym *gsym, const struct gsym_entry *entry, uint
 
 int gsym_decode(const struct gsym *gsym, uint32_t i, struct gsym_decoded *ret)
 {
-	ret->marks.n = ret->spans.n = ret->calls.n = 0;
+	ret->marks.n = ret->ranges.n = ret->calls.n = 0;
 	ret->program = NULL;
 	struct gsym_entry entry;
 	if (!gsym_get(gsym, i, &entry))
@@ -540,6 +494,6 @@ int gsym_decode(const struct gsym *gsym, uint32_t i, struct gsym_decoded *ret)
 size_t gsym_decoded_bytes(const struct gsym_decoded *d)
 {
 	return sizeof *d + d->marks.capacity * sizeof *d->marks.items +
-	       d->spans.capacity * sizeof *d->spans.items +
+	       d->ranges.capacity * sizeof *d->ranges.items +
 	       d->calls.capacity * sizeof *d->calls.items;
 }

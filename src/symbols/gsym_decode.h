@@ -8,7 +8,8 @@
  *
  *	line rows     a mark for each GSYM_MARK_ROWS of them, from where the program is run on: a function
  *		      of a thousand rows takes 500 bytes instead of 16,000, and a look-up runs 32 rows
- *	inlined calls spans of addresses, ascending, each with its innermost call; calls know their caller
+ *	inlined calls in the order of the table, callers before those in them; each knows where the ones
+ *		      in it end, so that a search leaves out what does not cover the address
  *
  * The tables may be hostile: every read is bounded, and so is the work for one function.
  */
@@ -32,9 +33,9 @@ struct gsym_mark {
 	uint32_t at; /* where the program goes on, in its bytes */
 };
 
-struct gsym_span {
+struct gsym_range {
 	uint32_t start; /* relative to the function */
-	uint32_t call;  /* the innermost one, GSYM_NO_CALL: none */
+	uint32_t end;
 };
 
 struct gsym_inlining {
@@ -42,6 +43,9 @@ struct gsym_inlining {
 	uint32_t file;   /* where it is called */
 	uint32_t line;
 	uint32_t caller; /* the call it is in, GSYM_NO_CALL: the function itself */
+	uint32_t end;    /* the next call that is not in this one */
+	struct gsym_range range; /* its first one, which nearly always is the only one; may be empty */
+	uint32_t first_range; /* others; they end where those of the next call start */
 };
 
 /* One function, decoded. A zeroed one is empty and may be used again and again. */
@@ -52,8 +56,8 @@ struct gsym_decoded {
 	int32_t least_step;  /* of a line in an opcode that moves address and line */
 	uint32_t step_range;
 	VEC(struct gsym_mark) marks;
-	VEC(struct gsym_span) spans;
-	VEC(struct gsym_inlining) calls;
+	VEC(struct gsym_range) ranges;
+	VEC(struct gsym_inlining) calls; /* and one behind the last, which ends its ranges */
 };
 
 struct gsym_row {

@@ -332,7 +332,7 @@ int intake_identified(const struct intake *intake, const struct intake_request *
 	int debug_fds[DEBUG_FILES_MAX];
 	memcpy(debug_fds, job->debug_fds, sizeof debug_fds);
 	take_part(intake, &names_kind, request, job, ret, &ret->names);
-	if (request->lines)
+	if (request->lines && (n_debug || ret->identity.has_alt_link))
 		open_alt(intake, &search, job);
 	int alt = job->alt;
 	if (request->lines)

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/io.h"
 #include "symbols/gsym_assemble.h"
 
 #include <string.h>
@@ -140,6 +141,8 @@ static int add_sequence(struct builder *b, const struct dwarf_view *view,
 		if (row->address >= end)
 			break;
 		int r = file_number(b, view, row->file, &file);
+		if (r == 0)
+			r = source_files_add_variant(&b->files, file, row->discriminator, &file);
 		if (r == 0)
 			r = add_line(b, MAX(row->address, start), file, row->line);
 		if (r < 0)
@@ -483,6 +486,18 @@ static int read_all(struct builder *b, struct lines_output *ret, struct mw_error
 	return r;
 }
 
+/* Behind the GSYM, where its other readers do not look. */
+static int append_discriminators(struct builder *b, int out_fd, struct lines_output *ret,
+				 struct mw_error *e)
+{
+	struct buffer out = {};
+	source_files_write_discriminators(&b->files, &out);
+	int r = out.failed ? -ENOMEM : io_write(out_fd, out.data, out.n);
+	ret->size += out.n;
+	buffer_deinit(&out);
+	return r < 0 ? error_errno(e, r, "cannot write the discriminators") : 0;
+}
+
 static int finish(struct builder *b, int out_fd, struct lines_output *ret, struct mw_error *e)
 {
 	uint64_t limit = b->input->limit;
@@ -501,7 +516,8 @@ static int finish(struct builder *b, int out_fd, struct lines_output *ret, struc
 	struct gsym_parts parts = {b->records.items, b->records.n,     &b->file_table,
 				   &b->strings,	     &b->info.out, b->input->id};
 	ret->n_functions = b->records.n;
-	return gsym_assemble(&parts, limit, out_fd, &ret->size, e);
+	r = gsym_assemble(&parts, limit, out_fd, &ret->size, e);
+	return r < 0 ? r : append_discriminators(b, out_fd, ret, e);
 }
 
 int lines_build(const struct lines_input *input, int out_fd, struct lines_output *ret,

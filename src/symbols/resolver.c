@@ -303,22 +303,22 @@ static struct cached *pack(const struct gsym_decoded *d)
 {
 	size_t marks = d->marks.n * sizeof *d->marks.items;
 	size_t calls = d->calls.n * sizeof *d->calls.items;
-	size_t spans = d->spans.n * sizeof *d->spans.items;
-	struct cached *cached = malloc(sizeof *cached + marks + calls + spans);
+	size_t ranges = d->ranges.n * sizeof *d->ranges.items;
+	struct cached *cached = malloc(sizeof *cached + marks + calls + ranges);
 	if (!cached)
 		return NULL;
 	uint8_t *at = (uint8_t *)(cached + 1);
-	cached->bytes = sizeof *cached + marks + calls + spans;
+	cached->bytes = sizeof *cached + marks + calls + ranges;
 	cached->decoded = *d;
 	cached->decoded.marks.items = (void *)at;
 	cached->decoded.calls.items = (void *)(at + marks);
-	cached->decoded.spans.items = (void *)(at + marks + calls);
+	cached->decoded.ranges.items = (void *)(at + marks + calls);
 	if (marks)
 		memcpy(cached->decoded.marks.items, d->marks.items, marks);
 	if (calls)
 		memcpy(cached->decoded.calls.items, d->calls.items, calls);
-	if (spans)
-		memcpy(cached->decoded.spans.items, d->spans.items, spans);
+	if (ranges)
+		memcpy(cached->decoded.ranges.items, d->ranges.items, ranges);
 	return cached;
 }
 

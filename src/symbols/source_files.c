@@ -2,6 +2,7 @@
 #include "symbols/source_files.h"
 
 #include "base/cleanup.h"
+#include "symbols/gsym.h"
 
 #include <string.h>
 
@@ -10,6 +11,7 @@ void source_files_deinit(struct source_files *files)
 	strings_deinit(&files->parts);
 	vec_deinit(&files->list);
 	map_deinit(&files->numbers);
+	map_deinit(&files->variants);
 }
 
 /* The bytes of a path that are its directory, without the slash; the root keeps its own. */
@@ -26,7 +28,7 @@ static size_t directory_size(const char *path, size_t n, size_t *ret_name)
 
 int source_files_add(struct source_files *files, const char *path, size_t n, uint32_t *ret)
 {
-	struct source_file file;
+	struct source_file file = {};
 	size_t name, size = directory_size(path, n, &name);
 	int r = strings_add(&files->parts, path, size, &file.directory);
 	if (r == 0)
@@ -40,6 +42,35 @@ int source_files_add(struct source_files *files, const char *path, size_t n, uin
 	*ret = (uint32_t)files->list.n + 1;
 	r = vec_push(&files->list, file);
 	return r < 0 ? r : map_add(&files->numbers, key, *ret);
+}
+
+int source_files_add_variant(struct source_files *files, uint32_t number, uint32_t discriminator,
+			     uint32_t *ret)
+{
+	*ret = number;
+	if (!number || !discriminator)
+		return 0;
+	uint64_t key = (uint64_t)number << 32 | discriminator;
+	*ret = map_find(&files->variants, key);
+	if (*ret != MAP_NONE)
+		return 0;
+	struct source_file file = files->list.items[number - 1];
+	file.discriminator = discriminator;
+	*ret = (uint32_t)files->list.n + 1;
+	int r = vec_push(&files->list, file);
+	return r < 0 ? r : map_add(&files->variants, key, *ret);
+}
+
+void source_files_write_discriminators(const struct source_files *files, struct buffer *ret)
+{
+	if (!files->variants.n)
+		return;
+	buffer_u32(ret, 0);
+	vec_foreach(file, &files->list)
+		buffer_u32(ret, file->discriminator);
+	buffer_u32(ret, (uint32_t)files->list.n + 1);
+	buffer_u32(ret, 0);
+	buffer_bytes(ret, GSYM_DISCRIMINATORS, strlen(GSYM_DISCRIMINATORS));
 }
 
 static int write_parts(const struct strings *parts, uint64_t limit, struct buffer *strings,

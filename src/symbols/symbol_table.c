@@ -150,8 +150,10 @@ int symbol_table_name(const struct symbol_table *t, uint64_t address, struct mw_
 static void set_place(const struct gsym *gsym, uint32_t file, uint32_t line,
 		      struct mw_location *ret)
 {
-	if (gsym_file(gsym, file, &ret->directory, &ret->file))
+	if (gsym_file(gsym, file, &ret->directory, &ret->file)) {
 		ret->line = line;
+		ret->discriminator = gsym_discriminator(gsym, file);
+	}
 }
 
 /* What the next location of a chain is made of. */

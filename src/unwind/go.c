@@ -146,24 +146,83 @@ static int add_depths(const struct go_table *table, const struct go_function *f,
 	return 0;
 }
 
-/* mcall leaves the goroutine's stack for the scheduler's for good: what runs on it has no caller. */
-static bool is_mcall(const struct go_table *table, const struct go_function *f)
+static const char *name_of(const struct go_table *table, const struct go_function *f)
 {
 	struct cursor c = table->bytes;
 	uint64_t at;
 	if (__builtin_add_overflow(table->names, f->name, &at) || !cursor_seek(&c, at))
-		return false;
+		return "";
 	const char *name = cursor_string(&c);
-	return name && strcmp(name, "runtime.mcall") == 0;
+	return name ? name : "";
 }
 
-static int add_function(const struct go_table *table, const struct go_function *f, plain_list *ret)
+/* The functions that ask the vdso for the time, on the stack of the runtime. */
+static bool is_clock(const char *name)
 {
-	if (f->flags & FLAG_TOP_FRAME || (f->flags & FLAG_SP_WRITE && is_mcall(table, f)))
-		return plain_add(ret, f->begin, f->end, (struct unwind_rule){.kind = UNWIND_END});
-	if (f->flags & FLAG_SP_WRITE)
-		return plain_add(ret, f->begin, f->end,
-				 (struct unwind_rule){.kind = UNWIND_UNSUPPORTED});
+	static const char *const names[] = {"runtime.nanotime1", "runtime.walltime", "time.now"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Where mov %rsp, %r12 ends, with which they keep their stack pointer; 0: it is not there. */
+static uint64_t find_kept(const struct unwind_build *build, const struct go_function *f)
+{
+	static const uint8_t keep[] = {0x49, 0x89, 0xe4};
+	uint8_t code[64];
+	uint64_t offset;
+	size_t size = (size_t)MIN(f->end - f->begin, sizeof code);
+	if (elf_address_to_offset(build->elf, f->begin, &offset) != 1 ||
+	    source_read(&build->elf->source, offset, code, size) < 0)
+		return 0;
+	const uint8_t *at = memmem(code, size, keep, sizeof keep);
+	return at ? f->begin + (uint64_t)(at - code) + sizeof keep : 0;
+}
+
+/* By the stack pointer as it was kept, from there on; by its depth before. */
+static int add_clock(const struct unwind_build *build, const struct go_table *table,
+		     const struct go_function *f, plain_list *ret)
+{
+	uint64_t kept = find_kept(build, f);
+	struct unwind_rule rule = {.kind = UNWIND_UNSUPPORTED};
+	plain_list depths = {};
+	int r = add_depths(table, f, &depths);
+	vec_foreach(range, &depths) {
+		if (r < 0 || range->address >= kept)
+			break;
+		rule = range->rule;
+		r = plain_add(ret, range->address, MIN(range->end, kept), rule);
+	}
+	vec_deinit(&depths);
+	if (r < 0)
+		return r;
+	if (rule.kind == UNWIND_RULE) {
+		rule.cfa_register = 12;
+		rule.flags |= UNWIND_RULE_SWITCHES;
+	}
+	return plain_add(ret, MAX(kept, f->begin), f->end, rule);
+}
+
+static int add_plain_rule(const struct go_function *f, enum unwind_kind kind, plain_list *ret)
+{
+	return plain_add(ret, f->begin, f->end, (struct unwind_rule){.kind = (uint8_t)kind});
+}
+
+/* mcall leaves the goroutine's stack for the scheduler's for good: what runs on it has no caller. */
+static int add_function(const struct unwind_build *build, const struct go_table *table,
+			const struct go_function *f, plain_list *ret)
+{
+	if (f->flags & FLAG_TOP_FRAME)
+		return add_plain_rule(f, UNWIND_END, ret);
+	if (f->flags & FLAG_SP_WRITE) {
+		const char *name = name_of(table, f);
+		if (is_clock(name))
+			return add_clock(build, table, f, ret);
+		bool is_mcall = strcmp(name, "runtime.mcall") == 0;
+		return add_plain_rule(f, is_mcall ? UNWIND_END : UNWIND_UNSUPPORTED, ret);
+	}
 	return f->depths ? add_depths(table, f, ret)
 			 : plain_add(ret, f->begin, f->end, rule_of_function(f, 0));
 }
@@ -198,7 +257,7 @@ int go_find(const struct unwind_build *build, plain_list *ret)
 	}
 	for (uint64_t i = 0; i < table.n_functions; i++) {
 		struct go_function f;
-		r = read_function(&table, i, &f) ? add_function(&table, &f, ret) : 0;
+		r = read_function(&table, i, &f) ? add_function(build, &table, &f, ret) : 0;
 		if (r < 0)
 			return r == -EFBIG ? 0 : r;
 	}

@@ -83,12 +83,12 @@ chain() {
  (inlined by) cube at $work/calc.c:8
  (inlined by) main at $work/calc.c:14"
 }
-# Discriminators are not in the tables. Of the sources binutils 2.40 now and then names the unit's own
+# Of the sources binutils 2.40 now and then names the unit's own
 # instead of the one that the line is in, which shows where that has no such line.
 as_addr2line() {
 	addresses "$1" >list
 	[ -s list ] || return 1
-	addr2line "$2" -e "$1" <list | sed 's/ (discriminator [0-9]*)//' >theirs
+	addr2line "$2" -e "$1" <list >theirs
 	resolve --addr2line ${3:-} -e "$1" --file list >ours && [ "$(wc -l <ours)" -eq "$(wc -l <theirs)" ] &&
 		paste -d '\n' theirs ours | awk -v last="$(wc -l <shapes.cc)" 'NR % 2 { theirs = $0; next }
 			theirs != $0 && !(match(theirs, /shapes.cc:[0-9]+$/) && substr(theirs, RSTART + 10) + 0 > last) {

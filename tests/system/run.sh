@@ -7,7 +7,7 @@ set -u
 cd "$(dirname "$0")" || exit 2
 MAPWRIGHT=$(realpath -e "${MAPWRIGHT:-../../build/src/cli/mapwright}") || exit 2
 export MAPWRIGHT
-[ $# -gt 0 ] || set -- report lines ends faults places life identity code copies jit elf stacks off_cpu \
+[ $# -gt 0 ] || set -- report lines ends faults places places_nested life identity code copies jit elf stacks off_cpu \
 	accounting kill mounts hostile disturbed bounds unwind_rows unwind_truth \
 	containers slow old_kernel \
 	endurance

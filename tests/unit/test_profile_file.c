@@ -224,6 +224,19 @@ static void source_lines_are_kept_and_replaced(void **state)
 	unlink(other);
 }
 
+static void names_by_an_id_of_several_contents_are_not_read(void **state)
+{
+	_cleanup_(cleanup_profile_free) struct profile *p = build_sampler();
+	uint32_t n = 0;
+	while (p->frames.items[n].at.kind != FRAME_FILE || !p->frames.items[n].name.name)
+		n++;
+	assert_int_equal(profile_set_file(p, p->frames.items[n].at.file, NULL, MW_REASON_ID_MISMATCH), 0);
+	save(p);
+	_cleanup_(cleanup_profile_free) struct profile *q = read_profile(path);
+	assert_int_equal(q->frames.items[n].name.name, 0);
+	assert_int_equal(profile_frame_reason(q, &q->frames.items[n]), MW_REASON_ID_MISMATCH);
+}
+
 static void an_earlier_file_becomes_old(void **state)
 {
 	for (unsigned i = 1; i <= 3; i++) {
@@ -939,6 +952,7 @@ int main(void)
 		test_in_directory(a_saved_profile_opens_with_everything_in_it),
 		test_in_directory(the_tables_for_people_are_filled_at_close),
 		test_in_directory(saving_what_was_read_gives_the_same_profile),
+		test_in_directory(names_by_an_id_of_several_contents_are_not_read),
 		test_in_directory(source_lines_are_kept_and_replaced),
 		test_in_directory(an_earlier_file_becomes_old),
 		test_in_directory(what_is_no_regular_file_is_not_replaced),

@@ -16,17 +16,18 @@ struct go_function {
 	uint32_t name;	    /* offset in `names` */
 };
 
-static const char names[] = "main.f\0runtime.mcall";
+static const char names[] = "main.f\0runtime.mcall\0time.now";
 
 static const struct go_function functions[] = {
 	/* 0 for 4 bytes, 24 for 16, 0 to the end */
 	{0x00, 0, {2, 4, 48, 16, 47, 12, 0}},
-	{0x40, 1, {2, 64, 0}},	      /* nobody calls it */
-	{0x80, 2, {2, 64, 0}},	      /* writes to the stack pointer */
-	{0xc0, 4, {2, 4, 16, 60, 0}}, /* assembly */
-	{0x100, 0, {3, 64, 0}},	      /* a depth below zero */
-	{0x140, 0, {2, 4, 8, 60, 0}}, /* a depth that is no multiple of 8 */
-	{0x180, 2, {2, 64, 0}, 7},    /* writes to the stack pointer, and never returns */
+	{0x40, 1, {2, 64, 0}},		   /* nobody calls it */
+	{0x80, 2, {2, 64, 0}},		   /* writes to the stack pointer */
+	{0xc0, 4, {2, 4, 16, 60, 0}},	   /* assembly */
+	{0x100, 0, {3, 64, 0}},		   /* a depth below zero */
+	{0x140, 0, {2, 4, 8, 60, 0}},	   /* a depth that is no multiple of 8 */
+	{0x180, 2, {2, 64, 0}, 7},	   /* writes to the stack pointer, and never returns */
+	{0x1c0, 2, {2, 4, 48, 60, 0}, 21}, /* keeps it in r12 at its 8th byte */
 };
 #define N ARRAY_SIZE(functions)
 
@@ -58,7 +59,7 @@ static void put_word(struct buffer *out, uint32_t magic, uint64_t v)
 }
 
 #define PCTAB	  0x60
-#define FUNCTIONS 0x100
+#define FUNCTIONS 0x120
 
 static void put_table(struct buffer *out, uint32_t magic)
 {
@@ -88,7 +89,7 @@ static void put_table(struct buffer *out, uint32_t magic)
 		put_word(out, magic, (is_old ? TEXT : 0) + functions[i].begin);
 		put_word(out, magic, at + i * size);
 	}
-	put_word(out, magic, (is_old ? TEXT : 0) + 0x1c0);
+	put_word(out, magic, (is_old ? TEXT : 0) + 0x200);
 	for (size_t i = 0; i < N; i++)
 		put_function(out, magic, &functions[i], (uint32_t)(1 + i * 16));
 }
@@ -101,7 +102,8 @@ static void find(uint32_t magic, size_t n, plain_list *ret)
 	struct unwind_build build;
 	struct elf elf;
 	put_table(&table, magic);
-	elf_builder_text(&b, TEXT, 0x200);
+	uint32_t text = elf_builder_text(&b, TEXT, 0x200);
+	memcpy(b.sections.items[text].copy + 0x1c8, (const uint8_t[]){0x49, 0x89, 0xe4}, 3);
 	elf_builder_section(&b, (struct builder_section){.name = ".gopclntab",
 							 .type = SHT_PROGBITS,
 							 .data = table.data,
@@ -156,6 +158,12 @@ static void gives_each_instruction_its_depth_in_every_version(void **state)
 		assert_int_equal(rule_at(&list, TEXT + 0xc4).saved[0], UNWIND_UNDEFINED);
 		assert_int_equal(rule_at(&list, TEXT + 0x100).kind, UNWIND_NO_RULE);
 		assert_int_equal(rule_at(&list, TEXT + 0x180).kind, UNWIND_END);
+		is_depth(&list, TEXT + 0x1c3, 0);
+		is_depth(&list, TEXT + 0x1ca, 24);
+		assert_int_equal(rule_at(&list, TEXT + 0x1ca).flags, 0);
+		is_depth(&list, TEXT + 0x1cb, 24);
+		assert_int_equal(rule_at(&list, TEXT + 0x1cb).cfa_register, 12);
+		assert_int_equal(rule_at(&list, TEXT + 0x1ff).flags, UNWIND_RULE_SWITCHES);
 		is_depth(&list, TEXT + 0x140, 0);
 		assert_int_equal(rule_at(&list, TEXT + 0x144).kind, UNWIND_NO_RULE);
 		vec_deinit(&list);
@@ -168,7 +176,7 @@ static void survives_a_table_cut_at_any_byte(void **state)
 		plain_list list = {};
 		find(0xfffffff1, n, &list);
 		vec_foreach(range, &list)
-			assert_true(range->address >= TEXT && range->end <= TEXT + 0x1c0);
+			assert_true(range->address >= TEXT && range->end <= TEXT + 0x200);
 		vec_deinit(&list);
 	}
 }

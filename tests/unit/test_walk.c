@@ -243,6 +243,43 @@ static void signal_frames_that_lead_to_each_other_end(void **state)
 	world_free(w);
 }
 
+static struct unwind_rule switch_rule(void)
+{
+	struct unwind_rule rule = rule_of_depth(8);
+	rule.cfa_register = 12;
+	rule.flags = UNWIND_RULE_SWITCHES;
+	return rule;
+}
+
+static void follows_a_switch_to_a_lower_stack(void **state)
+{
+	struct world *w = world_new();
+	struct unwind_rule saves = rule_of_depth(16);
+	saves.saved[2] = -2; /* r12 */
+	add(w, 0, saves);
+	add(w, 16, switch_rule());
+	add(w, 32, end_rule);
+	w->r.value[7] = STACK + 100 * 8;
+	w->stack[100] = STACK + 10 * 8;
+	w->stack[101] = CODE + 16 + 1;
+	w->stack[10] = CODE + 32 + 1;
+	walk(w);
+	ends(w, 3, MW_REASON_NONE);
+	assert_int_equal(w->r.value[7], STACK + 11 * 8);
+	world_free(w);
+}
+
+static void switches_of_stacks_that_lead_to_each_other_end(void **state)
+{
+	struct world *w = world_new();
+	add(w, 0, switch_rule());
+	w->r.value[12] = STACK;
+	w->stack[0] = CODE + 1;
+	walk(w);
+	ends(w, UNWIND_SIGNALS_MAX + 1, MW_REASON_BROKEN_UNWIND);
+	world_free(w);
+}
+
 static void a_caller_that_is_not_above_ends_it(void **state)
 {
 	static const int32_t depths[] = {0, -8, -1000, 4, INT32_MAX};
@@ -448,6 +485,8 @@ int main(void)
 		cmocka_unit_test(knows_how_deep_a_stub_of_the_plt_is),
 		cmocka_unit_test(goes_through_a_signal_frame_with_all_registers),
 		cmocka_unit_test(signal_frames_that_lead_to_each_other_end),
+		cmocka_unit_test(follows_a_switch_to_a_lower_stack),
+		cmocka_unit_test(switches_of_stacks_that_lead_to_each_other_end),
 		cmocka_unit_test(a_caller_that_is_not_above_ends_it),
 		cmocka_unit_test(a_return_address_in_a_register_is_used_once),
 		cmocka_unit_test(says_where_memory_cannot_be_read),
