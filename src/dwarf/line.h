@@ -34,8 +34,7 @@ struct dwarf_line_file {
 	uint64_t directory;
 };
 
-/* Where code can be; what is elsewhere is dropped. 1 if an address is, with the end of that range.
- */
+/* Where code can be; what is elsewhere is dropped. 1 and the end of the code, or 0: none there. */
 typedef int (*dwarf_is_code_fn)(const void *context, uint64_t address, uint64_t *ret_end);
 
 struct dwarf_code {

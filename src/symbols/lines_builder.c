@@ -245,8 +245,7 @@ static int on_unit(void *context, const struct dwarf_view *view)
 	return 0;
 }
 
-/* ---- lines of symbols that no function covers -------------------------------------------------
- */
+/* ---- lines of symbols that no function covers ------------------------------------------------ */
 
 /* The first symbol that ends behind an address. */
 static size_t symbol_from(const struct builder *b, uint64_t address)
@@ -262,8 +261,7 @@ static size_t symbol_from(const struct builder *b, uint64_t address)
 	return low;
 }
 
-/* True if the functions of the unit cover a range without a gap; *at is where the last search was.
- */
+/* True if the unit's functions cover a range without a gap; *at is where the last search was. */
 static bool is_covered(const struct builder *b, uint64_t start, uint64_t end, size_t *at)
 {
 	const struct sort_item *covered = b->covered.items;
