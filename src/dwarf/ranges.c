@@ -110,8 +110,7 @@ static int read_new(struct list *list, struct cursor *c)
 	}
 }
 
-/* Where the list with a number begins: its offset in the table of offsets, from the table's start.
- */
+/* Where the list with a number begins: the table of offsets says it, from its own start. */
 static bool find_list(struct list *list, enum dwarf_section_kind kind, uint64_t index,
 		      uint64_t *ret)
 {

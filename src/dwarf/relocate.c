@@ -113,8 +113,7 @@ static const struct dwarf_piece *find_piece(const struct dwarf_file *file, uint3
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Where a section is: code by its place in the file, debug information by that in the joined one.
- */
+/* Where a section is: code by its place in the file, debug sections by that in the joined one. */
 static uint64_t section_base(const struct dwarf_file *file, uint32_t number)
 {
 	const struct dwarf_piece *piece = find_piece(file, number);
