@@ -148,14 +148,14 @@ it_names_five_thousand_files_with_a_store_of_a_megabyte() {
 	[ "$(blocks_of store)" -le $((256 + 32)) ] || fail "the store takes $(blocks_of store) blocks"
 }
 
-# Two milliseconds, and its file removed before the first: sixty of each program.
+# Two milliseconds, and its file removed before the first: twenty of each program.
 it_names_programs_that_live_two_milliseconds_and_are_removed_at_once() {
 	local side
 	frequency=4999
-	watch bash -c "for i in \$(seq 60); do for side in right other; do
+	watch bash -c "for i in \$(seq 20); do for side in right other; do
 		cp $PROGRAMS/\$side.static.noid p; ./p 0.002 unlinked; done; done; sleep 0.2" || return
-	judge --samples "$(seconds=0.12 expected 1)" --may-be-more &&
-		judge --command burn_other --samples "$(seconds=0.12 expected 1)" --may-be-more --leaf '^other_' && adds_up
+	judge --samples "$(seconds=0.04 expected 1)" --may-be-more &&
+		judge --command burn_other --samples "$(seconds=0.04 expected 1)" --may-be-more --leaf '^other_' && adds_up
 }
 
 # ---- the recorder and the machine -------------------------------------------------------------------

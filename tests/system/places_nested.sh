@@ -99,13 +99,13 @@ it_names_programs_of_a_moment_on_a_file_system_that_was_mounted_later() {
 	start_recording -v -a -g -F $frequency
 	mount -t tmpfs none later
 	until_true grep -q "executions on $here/later .*watched" "$here/recorder.err" || return
-	for i in $(seq 60); do
+	for i in $(seq 20); do
 		cp "$PROGRAMS/right.static.noid" later/p && later/p 0.002 unlinked
 		cp "$PROGRAMS/other.static.noid" later/p && later/p 0.002 unlinked
 	done
 	stop_recording || return
-	judge --samples "$(seconds=0.12 expected 1)" --may-be-more &&
-		judge --command burn_other --samples "$(seconds=0.12 expected 1)" --may-be-more --leaf '^other_'
+	judge --samples "$(seconds=0.04 expected 1)" --may-be-more &&
+		judge --command burn_other --samples "$(seconds=0.04 expected 1)" --may-be-more --leaf '^other_'
 }
 
 run_cases "$@"
