@@ -45,7 +45,7 @@ record() {
 	local options=(--store "$work/store" -o "$here/p.mwp" --bucket 20ms)
 	if ! [ -e "$work/store" ]; then
 		"$mapwright" record -q -a -g -F 499 "${options[@]}" -- bash -c 'for p in "$PROGRAMS"/stacks.*; do
-			for way in plain thread catch; do "$p" $way 0.02 warm; done; done' </dev/null
+			for way in plain thread catch; do "$p" $way 0.02 warm; done; done' </dev/null 2>/dev/null
 	fi
 	"$mapwright" record "${options[@]}" "$@" </dev/null
 }
@@ -107,6 +107,36 @@ it_walks_in_containers() {
 	watch bash -c "podman_here run --rm --network none --ulimit nofile=4096:4096 --ulimit nproc=4096:4096 \
 		mapwright-stacks:1 /bin/prog plain $seconds podman$BURN_TAG" || skip "podman run does not work here"
 	is_whole "podman$BURN_TAG" "${chains[plain]}"
+}
+
+# The callers that most stacks have, with their places in files: by the kernel side's walk, and by the one in user
+# space over the same rows, when the program is stopped.
+same_in_user_space() { # WAY
+	rm -f chains
+	record -q -g -F $frequency -- bash -c "run plain $1" || return
+	UNWIND_CHAINS=$here/chains timeout 60 "$truth" 30 1 5000 -- "$PROGRAMS/stacks.plain" "$1" 1 truth >truth.log || { cat truth.log; return 1; }
+	"$mapwright" export -f json p.mwp | python3 -c '
+import collections, json, os, sys
+kernel, user = collections.Counter(), collections.Counter()
+for s in json.load(sys.stdin)["samples"]:
+    if s["task"]["command"] != sys.argv[1]:
+        continue
+    frames = [f for f in s["frames"] if f["kind"] != "kernel" and not f.get("inlined")]
+    chain = ";".join("%s+%x" % (os.path.basename(f.get("path", f["kind"])), int(str(f.get("offset", "0")), 0)) for f in frames[1:])
+    kernel[chain + " " + frames[-1].get("reason", "bottom") * (frames[-1]["kind"] == "raw")] += s["count"]
+for line in open("chains"):
+    chain, end = line.rstrip().split(" ", 1)
+    user[";".join(chain.split(";")[1:]) + " " + (end if end != "bottom" else "")] += 1
+(k, _), (u, _) = kernel.most_common(1)[0], user.most_common(1)[0]
+print("kernel:", k[:400]); print("user:  ", u[:400])
+sys.exit(k != u or k.count(";") < 2)' "$(command_of plain "$1")" >compared || { cat compared; fail "two walks of $1 are not the same"; }
+}
+truth=$(dirname "$mapwright")/../../tests/unwind/unwind_truth
+it_walks_in_the_kernel_as_in_user_space() {
+	local way ways='deep sort coroutine'
+	[ -x "$truth" ] || skip "built without libdw"
+	[ -z "${CHECK_LONG:-}" ] || ways="plain $ways catch realigned thread vfork"
+	for way in $ways; do same_in_user_space $way || return; done
 }
 
 it_says_which_share_of_stacks_is_whole() {

@@ -246,6 +246,18 @@ static bool walk_theirs(const struct truth *t, pid_t tid, struct chain *ret)
 	return is_open;
 }
 
+/* ours, a line: for who compares it with what the kernel side walked. */
+static void print_chain(const struct truth *t, const struct chain *ours, FILE *to)
+{
+	for (size_t i = 0; i < ours->n; i++) {
+		const struct mapping *m = mapping_of(t, ours->addresses[i] - (i ? 1 : 0));
+		const char *name = m ? strrchr(m->path, '/') : NULL;
+		fprintf(to, "%s%s+%" PRIx64, i ? ";" : "", m ? name ? name + 1 : m->path : "nowhere",
+			m ? ours->addresses[i] - m->start + (m->is_vdso ? 0 : m->offset) : 0);
+	}
+	fprintf(to, " %s\n", ours->end);
+}
+
 /* ---- comparing ------------------------------------------------------------------------------- */
 
 static void print_address(const struct truth *t, uint64_t address)
@@ -333,6 +345,10 @@ static void look_at(struct truth *t, pid_t tid)
 	if (user.cs != 0x33) /* 32 bits */
 		return;
 	walk_ours(t, &user, &ours);
+	const char *chains = getenv("UNWIND_CHAINS");
+	_cleanup_fclose_ FILE *to = chains ? fopen(chains, "ae") : NULL;
+	if (to)
+		print_chain(t, &ours, to);
 	if (walk_theirs(t, tid, &theirs))
 		compare(t, tid, &ours, &theirs);
 	else
