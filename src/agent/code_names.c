@@ -18,18 +18,18 @@
 #define MAX_SPOTS     ((size_t)4 << 20) /* named addresses, until the profile begins anew */
 #define MAX_CODES     ((size_t)1 << 20) /* entries in the profile */
 
-#define MS_NS	     UINT64_C(1000000)
-#define SECOND_NS    UINT64_C(1000000000)
+#define MS_NS	  UINT64_C(1000000)
+#define SECOND_NS UINT64_C(1000000000)
 /* Looks at one process are not closer than this, unless a sample is newer than the last one. */
-#define LOOK_NS	     (90 * MS_NS)
+#define LOOK_NS (90 * MS_NS)
 /* A process without samples for so long is looked at once a second only. */
-#define QUIET_NS     (2 * SECOND_NS)
+#define QUIET_NS (2 * SECOND_NS)
 /* A sample waits so long for another that proves whose its bytes are. */
-#define PROOF_NS     (500 * MS_NS)
+#define PROOF_NS (500 * MS_NS)
 /* A replaced map is kept for samples that come late. */
-#define LATE_NS	     (5 * SECOND_NS)
+#define LATE_NS (5 * SECOND_NS)
 /* A writer that writes in buffers ends them anywhere, but at such a place in the file. */
-#define BUFFER_SIZE  512
+#define BUFFER_SIZE 512
 
 /* An entry of a map that named something, and its number in the profile. */
 struct use {
@@ -55,7 +55,7 @@ struct process {
 
 	bool is_asked; /* a child reads */
 	uint32_t question;
-	int answer;	/* memfd, owned */
+	int answer; /* memfd, owned */
 	struct perf_map_state asked;
 	uint64_t asked_at;
 	struct perf_map_request request;
@@ -222,8 +222,8 @@ static int use_entry(struct code_names *names, struct process *p, const struct c
 			return 0;
 		}
 	}
-	struct profile_code code = {.file = file, .start = span->start, .end = span->end,
-				    .from = span->by};
+	struct profile_code code = {
+		.file = file, .start = span->start, .end = span->end, .from = span->by};
 	int r = profile_add_string(names->o.profile, span->name, &code.name);
 	if (r == 0)
 		r = profile_add_code(names->o.profile, &code, ret);
@@ -248,7 +248,8 @@ static uint32_t find_spot(const struct code_names *names, uint32_t file, uint64_
 	return hash_index_find(&names->spot_index, spot_hash(&spot), spot_equal, names, &spot);
 }
 
-static bool is_same_code(const struct code_names *names, uint32_t code, const struct code_span *span)
+static bool is_same_code(const struct code_names *names, uint32_t code,
+			 const struct code_span *span)
 {
 	const struct profile_code *known = &names->o.profile->codes.items[code];
 	return known->start == span->start && known->end == span->end &&
@@ -323,7 +324,8 @@ static bool is_same_image(const struct task_key *a, const struct task_key *b)
 	return a->pid == b->pid && a->start_time == b->start_time && a->exec_count == b->exec_count;
 }
 
-/* The one that matters least goes: what is over before what lives, then the one least recently sampled. */
+/* The one that matters least goes: what is over before what lives, then the one least recently
+ * sampled. */
 static int make_room(struct code_names *names)
 {
 	size_t worst = 0;
@@ -342,15 +344,15 @@ static int make_room(struct code_names *names)
 }
 
 /*
- * What an earlier program of the same process left in the map is not about this one: it is known, and
- * has no entries.
+ * What an earlier program of the same process left in the map is not about this one: it is known,
+ * and has no entries.
  */
 static void inherit(const struct code_names *names, struct process *p)
 {
 	vec_foreach(other, &names->processes) {
 		const struct process *before = *other;
-		if (before->task.pid != p->task.pid || before->task.start_time != p->task.start_time ||
-		    !before->has_read)
+		if (before->task.pid != p->task.pid ||
+		    before->task.start_time != p->task.start_time || !before->has_read)
 			continue;
 		p->consumed = before->consumed;
 		p->hash = before->hash;
@@ -373,7 +375,8 @@ static int find_process(struct code_names *names, const struct sample *sample, s
 		return -ENOMEM;
 	}
 	p->task = sample->task;
-	p->place = (struct perf_map_place){.pid = sample->task.pid, .tid = sample->task.tid,
+	p->place = (struct perf_map_place){.pid = sample->task.pid,
+					   .tid = sample->task.tid,
 					   .start_time = sample->task.start_time};
 	p->file = (struct perf_map_file)PERF_MAP_FILE_INIT;
 	p->answer = -1;
@@ -399,8 +402,9 @@ static bool is_same_state(const struct perf_map_state *a, const struct perf_map_
 }
 
 /*
- * A moment at which the file was surely already as it is, as samples count time; `now` at the latest.
- * Files carry the time of the clock's last tick, on some file systems that of the last full seconds.
+ * A moment at which the file was surely already as it is, as samples count time; `now` at the
+ * latest. Files carry the time of the clock's last tick, on some file systems that of the last full
+ * seconds.
  */
 static uint64_t settled_at(const struct code_names *names, const struct perf_map_state *state,
 			   uint64_t now)
@@ -438,7 +442,8 @@ static void end(struct process *p)
 /* A last line without its end is whole if nobody goes on writing it, and no buffer ended there. */
 static bool takes_rest(const struct process *p, const struct perf_map_state *state, uint64_t now)
 {
-	bool is_quiet = p->has_read && is_same_state(&p->read, state) && now - p->since >= SECOND_NS;
+	bool is_quiet =
+		p->has_read && is_same_state(&p->read, state) && now - p->since >= SECOND_NS;
 	return state->size % BUFFER_SIZE && (p->is_gone || is_quiet);
 }
 
@@ -500,8 +505,8 @@ static int look_at_file(struct code_names *names, struct process *p, uint64_t no
 }
 
 /*
- * Looks whether the process has a map, another map than before, or more in it. Another file is looked
- * at only when what the old one had is known.
+ * Looks whether the process has a map, another map than before, or more in it. Another file is
+ * looked at only when what the old one had is known.
  */
 static int look(struct code_names *names, struct process *p)
 {
@@ -509,7 +514,8 @@ static int look(struct code_names *names, struct process *p)
 	if (p->is_over || p->is_asked)
 		return 0;
 	p->looked = now;
-	int r = p->is_gone ? -ESRCH : perf_map_file_find(names->o.proc, names->o.log, &p->place, &p->file);
+	int r = p->is_gone ? -ESRCH
+			   : perf_map_file_find(names->o.proc, names->o.log, &p->place, &p->file);
 	bool is_same = proc_is_same_process(names->o.proc, p->task.pid, p->task.start_time);
 	if (r == 1 && !is_same) { /* somebody else's, who has the number now */
 		perf_map_file_deinit(&p->file);
@@ -553,8 +559,8 @@ static bool is_reply_sound(const struct process *p, const struct perf_map_reply 
 }
 
 /* What was asked for is known now. */
-static int take_reply(struct code_names *names, struct process *p, const struct perf_map_reply *reply,
-		      const struct perf_map *map)
+static int take_reply(struct code_names *names, struct process *p,
+		      const struct perf_map_reply *reply, const struct perf_map *map)
 {
 	int r = take_entries(names, p, reply, map);
 	if (r == -ENOMEM)
@@ -599,27 +605,32 @@ int code_names_take_result(struct code_names *names, const struct run_result *re
 	_cleanup_(perf_map_deinit) struct perf_map map = {};
 	const struct perf_map_reply *reply = result->reply;
 	int r = -EBADMSG;
-	if (result->outcome == RUN_DONE && result->reply_size == sizeof *reply && is_reply_sound(p, reply))
+	if (result->outcome == RUN_DONE && result->reply_size == sizeof *reply &&
+	    is_reply_sound(p, reply))
 		r = perf_map_take(answer, reply, &map);
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0) {
 		log_debug(names->o.log, "task %u: perf map: %s", p->task.pid, result->error.msg);
 		names->counts.failed++;
-		return forget_map(names, p, result->outcome == RUN_TIMED_OUT ? MW_REASON_TIMEOUT
-									   : MW_REASON_PARSER_FAILED);
+		return forget_map(names, p,
+				  result->outcome == RUN_TIMED_OUT ? MW_REASON_TIMEOUT
+								   : MW_REASON_PARSER_FAILED);
 	}
 	return take_reply(names, p, reply, &map);
 }
 
 /* ---- the frame ------------------------------------------------------------------------------- */
 
-static struct proof *proof_place(struct code_names *names, const struct process *p, uint64_t address,
-				 uint32_t check, struct proof *key)
+static struct proof *proof_place(struct code_names *names, const struct process *p,
+				 uint64_t address, uint32_t check, struct proof *key)
 {
-	*key = (struct proof){.start_time = p->task.start_time, .pid = p->task.pid, .check = check,
+	*key = (struct proof){.start_time = p->task.start_time,
+			      .pid = p->task.pid,
+			      .check = check,
 			      .line = address / CODE_LINE_SIZE};
-	uint64_t hash = hash_u64(key->line ^ hash_u64(key->start_time ^ (uint64_t)key->pid << 32 ^ check));
+	uint64_t hash =
+		hash_u64(key->line ^ hash_u64(key->start_time ^ (uint64_t)key->pid << 32 ^ check));
 	return &names->proofs[hash % N_PROOFS];
 }
 

@@ -844,14 +844,15 @@ static int go_on(struct first_sight *f, uint32_t number)
 
 /*
  * What the next samples need goes first: who a file is that was sampled, and its unwinding table. Then
- * files that were executed, then those that running processes have mapped, which may be many, and
- * names, which may take long.
+ * files that were executed, and the names of both, which may take long; last what running processes
+ * have mapped, which may be many, and may never be sampled.
  */
 enum urgency {
 	URGENT,
 	EXECUTED,
-	RUNNING,
 	NAMES,
+	RUNNING,
+	RUNNING_NAMES,
 	N_URGENCIES,
 };
 
@@ -859,11 +860,12 @@ static enum urgency urgency_of(const struct first_sight *f, const struct entry *
 {
 	if (!f->o.on_table)
 		return URGENT; /* in the order in which they came */
-	if (entry->state == STATE_IDENTIFIED && !entry_needs_table(f, entry))
+	bool names_next = entry->state == STATE_IDENTIFIED && !entry_needs_table(f, entry);
+	if (entry->profile_file == NO_FILE && !entry->was_executed)
+		return names_next ? RUNNING_NAMES : RUNNING;
+	if (names_next)
 		return NAMES;
-	if (entry->profile_file != NO_FILE)
-		return URGENT;
-	return entry->was_executed ? EXECUTED : RUNNING;
+	return entry->profile_file != NO_FILE ? URGENT : EXECUTED;
 }
 
 /* What is not urgent does not stand in the children's queue before what may come to be. */
@@ -892,6 +894,20 @@ void first_sight_go_on(struct first_sight *f)
 	size_t added = f->waiting.n - n;
 	memmove(f->waiting.items + kept, f->waiting.items + n, added * sizeof f->waiting.items[0]);
 	f->waiting.n = kept + added;
+}
+
+void first_sight_leave_unsampled(struct first_sight *f)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < f->waiting.n; i++) {
+		uint32_t number = f->waiting.items[i];
+		struct entry *entry = f->entries.items[number];
+		if (entry->profile_file != NO_FILE)
+			f->waiting.items[kept++] = number;
+		else
+			entry_finish(f, entry, MW_REASON_TIMEOUT);
+	}
+	f->waiting.n = kept;
 }
 
 void first_sight_give_up(struct first_sight *f, enum mw_reason reason)

@@ -122,6 +122,8 @@ int first_sight_open(struct first_sight *f, uint32_t profile_file, const struct 
 void first_sight_go_on(struct first_sight *f);
 /* Files about which something may still be learned. */
 size_t first_sight_unfinished(const struct first_sight *f);
+/* There will be no more samples: files that had none are not waited for. */
+void first_sight_leave_unsampled(struct first_sight *f);
 /* Nothing more will be learned: what is unfinished gets this reason. */
 void first_sight_give_up(struct first_sight *f, enum mw_reason reason);
 

@@ -16,7 +16,8 @@
 #include <time.h>
 
 #define N_PLACES       256
-#define LOOKS_PER_TICK 2
+/* What the looks of a tick may take; one is always done. */
+#define TICK_NS UINT64_C(500000)
 #define FILES_PER_TICK 4
 /* Files in work of which there are names to be made: they go first. */
 #define BUSY 4
@@ -202,11 +203,10 @@ static int look(struct inventory *s, const struct place *place, size_t *files_le
 
 int inventory_tick(struct inventory *s)
 {
-	size_t files_left = FILES_PER_TICK, looks_left = LOOKS_PER_TICK;
+	size_t files_left = first_sight_unfinished(s->first_sight) > BUSY ? 1 : FILES_PER_TICK;
+	uint64_t until = clock_now_ns() + TICK_NS;
 	ask_files(s);
-	if (first_sight_unfinished(s->first_sight) > BUSY)
-		return 0;
-	for (size_t i = 0; i < N_PLACES && looks_left && files_left; i++) {
+	for (size_t i = 0; i < N_PLACES && files_left; i++) {
 		struct place *place = &s->places[s->turn];
 		uint64_t now = clock_now_ns();
 		s->turn = (s->turn + 1) % N_PLACES;
@@ -216,10 +216,11 @@ int inventory_tick(struct inventory *s)
 		int r = look(s, place, &files_left);
 		if (r < 0)
 			return r;
-		looks_left--;
 		if (r == 0)
 			continue;
 		uint64_t after = clock_now_ns();
+		if (after > until)
+			i = N_PLACES;
 		place->looked_at = sequence;
 		place->is_waiting = false;
 		place->last = after + QUIET_PERIOD_NS;

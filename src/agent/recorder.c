@@ -285,6 +285,7 @@ static int record(struct recorder *r, struct mw_error *e)
 static int finish_work(struct recorder *r, struct mw_error *e)
 {
 	uint64_t deadline = clock_now_ns() + LAST_WORK_NS;
+	first_sight_leave_unsampled(r->first_sight);
 	while ((first_sight_unfinished(r->first_sight) || undecided_waiting(r->undecided) ||
 		places_unfinished(r->places)) &&
 	       clock_now_ns() < deadline) {

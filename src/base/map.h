@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A map from 64-bit keys to 32-bit numbers that only grows: open addressing, at most half full. Key 0
- * is kept beside the places, since 0 marks an empty one.
+ * A map from 64-bit keys to 32-bit numbers that only grows: open addressing, at most half full. Key
+ * 0 is kept beside the places, since 0 marks an empty one.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H

@@ -118,7 +118,8 @@ static bool is_owner_right(const struct proc *proc, uint32_t pid, uint32_t owner
 	return false;
 }
 
-/* Clocks tick, and files carry the time of the last tick: whatever is within a second is not older. */
+/* Clocks tick, and files carry the time of the last tick: whatever is within a second is not older.
+ */
 static bool is_older_than_process(const struct perf_map_place *place, int64_t changed)
 {
 	struct timespec real, boot;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A unit's table of abbreviations: which attributes, in which forms, an entry with a certain code has.
+ * A unit's table of abbreviations: which attributes, in which forms, an entry with a certain code
+ * has.
  *
- * Nearly all entries are only passed over. So each abbreviation has, made once, a list of steps that
- * does that: fixed sizes that follow each other are one step.
+ * Nearly all entries are only passed over. So each abbreviation has, made once, a list of steps
+ * that does that: fixed sizes that follow each other are one step.
  */
 #ifndef DWARF_ABBREVIATIONS_H
 #define DWARF_ABBREVIATIONS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The numbers of DWARF 2 to 5, and of GNU's extensions, that are used here, by their names there. */
+/* The numbers of DWARF 2 to 5, and of GNU's extensions, by their names there: those used here. */
 #ifndef DWARF_CONSTANTS_H
 #define DWARF_CONSTANTS_H
 

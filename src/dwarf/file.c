@@ -74,10 +74,11 @@ static int note_piece(struct dwarf_file *file, const struct elf_section *section
 {
 	if (file->elf->type != ET_REL)
 		return 0;
-	return vec_push(&file->pieces,
-			(struct dwarf_piece){.number = (uint32_t)(section - file->elf->sections.items),
-					     .kind = (uint8_t)(to - file->sections),
-					     .base = to->size});
+	return vec_push(
+		&file->pieces,
+		(struct dwarf_piece){.number = (uint32_t)(section - file->elf->sections.items),
+				     .kind = (uint8_t)(to - file->sections),
+				     .base = to->size});
 }
 
 static int read_whole(struct dwarf_file *file, const struct elf_section *section,

@@ -4,12 +4,12 @@
  *
  * Debug information is large and is read once, from front to back, but for references. So a section
  * stays in the file, and its readers see it through windows: pieces of it in memory, each owned by
- * one reader. Only what is small, compressed, or has to be relocated is held as a whole; a window on
- * it is a pointer.
+ * one reader. Only what is small, compressed, or has to be relocated is held as a whole; a window
+ * on it is a pointer.
  *
- * In a relocatable object, sections have no addresses yet; those with code are given their offset in
- * the file as address, and the relocations of the debug sections are applied accordingly. Sections of
- * one name (COMDAT groups of type units) are joined.
+ * In a relocatable object, sections have no addresses yet; those with code are given their offset
+ * in the file as address, and the relocations of the debug sections are applied accordingly.
+ * Sections of one name (COMDAT groups of type units) are joined.
  */
 #ifndef DWARF_FILE_H
 #define DWARF_FILE_H

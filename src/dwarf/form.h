@@ -68,6 +68,7 @@ enum dwarf_skip {
 enum dwarf_skip dwarf_form_skip(const struct dwarf_encoding *encoding, uint16_t form,
 				unsigned *ret_fixed);
 /* Passes over one value that is not DWARF_SKIP_FIXED. */
-void dwarf_skip_value(struct cursor *c, const struct dwarf_encoding *encoding, enum dwarf_skip skip);
+void dwarf_skip_value(struct cursor *c, const struct dwarf_encoding *encoding,
+		      enum dwarf_skip skip);
 
 #endif

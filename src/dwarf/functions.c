@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The walk over the entries of a unit. Entries that are not functions are passed over in a loop that
- * does as little as it can; they are nine of ten. What matters of the nesting is which function, and
- * which call in it, an entry is inside of: a stack of these, one for each level.
+ * The walk over the entries of a unit. Entries that are not functions are passed over in a loop
+ * that does as little as it can; they are nine of ten. What matters of the nesting is which
+ * function, and which call in it, an entry is inside of: a stack of these, one for each level.
  */
 #include "dwarf/functions.h"
 
@@ -119,8 +119,8 @@ static bool address_of(struct walk *w, const struct dwarf_value *value, uint64_t
 {
 	*ret = value->number;
 	if (value->class == DWARF_CLASS_ADDRESS_INDEX)
-		return dwarf_unit_address(w->file, &w->addresses, &w->unit, &w->facts, value->number,
-					  ret);
+		return dwarf_unit_address(w->file, &w->addresses, &w->unit, &w->facts,
+					  value->number, ret);
 	return value->class == DWARF_CLASS_ADDRESS;
 }
 
@@ -253,8 +253,8 @@ static int leave(struct walk *w)
 }
 
 /*
- * Jumps behind a type's children. False: its entry does not say where that is. Not to be done inside
- * of functions: the methods of a local class have their code there.
+ * Jumps behind a type's children. False: its entry does not say where that is. Not to be done
+ * inside of functions: the methods of a local class have their code there.
  */
 static bool jump_to_sibling(struct walk *w, const struct dwarf_abbreviation *abbreviation,
 			    struct cursor at_attributes)
@@ -336,7 +336,8 @@ static bool is_current_table(const struct dwarf_abbreviations *table, const stru
 static int prepare_unit(struct walk *w)
 {
 	struct dwarf_unit *unit = &w->unit;
-	w->c = dwarf_bytes(w->file, unit->section, &w->body, unit->offset, unit->end - unit->offset);
+	w->c = dwarf_bytes(w->file, unit->section, &w->body, unit->offset,
+			   unit->end - unit->offset);
 	if (!cursor_ok(&w->c))
 		return -EBADMSG;
 	int r = is_current_table(&w->abbreviations, unit)

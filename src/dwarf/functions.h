@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The functions of a file's debug information, each with the calls that were inlined into it, unit by
- * unit. No tree of entries is held: one unit's bytes, its line table, and the function at hand are all
- * there is.
+ * The functions of a file's debug information, each with the calls that were inlined into it, unit
+ * by unit. No tree of entries is held: one unit's bytes, its line table, and the function at hand
+ * are all there is.
  */
 #ifndef DWARF_FUNCTIONS_H
 #define DWARF_FUNCTIONS_H
@@ -28,7 +28,8 @@ struct dwarf_call_range {
 struct dwarf_function {
 	const struct dwarf_call *calls;
 	size_t n_calls;
-	const struct dwarf_call_range *ranges; /* in the order of the entries; the function's first */
+	const struct dwarf_call_range
+		*ranges; /* in the order of the entries; the function's first */
 	size_t n_ranges;
 };
 
@@ -58,8 +59,8 @@ struct dwarf_summary {
 };
 
 /*
- * Tells the listener about all units. 0, or what it returned if that was negative, or -ENOMEM. What is
- * damaged is left out, as small a part as can be, and counted.
+ * Tells the listener about all units. 0, or what it returned if that was negative, or -ENOMEM. What
+ * is damaged is left out, as small a part as can be, and counted.
  */
 int dwarf_functions_read(const struct dwarf_file *file, struct dwarf_names *names,
 			 const struct dwarf_code *code, const struct dwarf_listener *listener,

@@ -248,8 +248,9 @@ static int end_sequence(struct machine *m)
 	if (n > m->first) {
 		uint64_t start = lines->rows.items[m->first].address;
 		if (start < end && m->code->is_code(m->code->context, start, &code_end))
-			r = vec_push(&lines->sequences,
-				     (struct dwarf_sequence){start, MIN(end, code_end), m->first, n});
+			r = vec_push(
+				&lines->sequences,
+				(struct dwarf_sequence){start, MIN(end, code_end), m->first, n});
 		else
 			lines->rows.n = m->first;
 	}

@@ -34,7 +34,7 @@ struct dwarf_line_file {
 	uint64_t directory;
 };
 
-/* Where code can be; what is elsewhere is dropped. 1 if an address is, with the end of that range. */
+/* Where code can be; what is elsewhere is dropped. 1 and the end of the code, or 0: none there. */
 typedef int (*dwarf_is_code_fn)(const void *context, uint64_t address, uint64_t *ret_end);
 
 struct dwarf_code {
@@ -56,8 +56,8 @@ struct dwarf_lines {
 
 void dwarf_lines_deinit(struct dwarf_lines *lines);
 /*
- * Reads the table of a unit, in place of the one before. 0, -EBADMSG if it is damaged (what was read
- * before that is there and right), -ENOMEM.
+ * Reads the table of a unit, in place of the one before. 0, -EBADMSG if it is damaged (what was
+ * read before that is there and right), -ENOMEM.
  */
 int dwarf_lines_read(struct dwarf_lines *lines, const struct dwarf_file *file,
 		     const struct dwarf_unit *unit, const struct dwarf_unit_facts *facts,

@@ -16,8 +16,8 @@
 #define UNITS_MAX       (1u << 24)
 
 /*
- * Places and entries are keys of 64 bits: an offset below, what it is an offset in above. No section
- * that can be read has 2^56 bytes.
+ * Places and entries are keys of 64 bits: an offset below, what it is an offset in above. No
+ * section that can be read has 2^56 bytes.
  */
 #define KEY_SHIFT 56
 
@@ -161,7 +161,8 @@ static bool read_clues(struct cursor *c, const struct dwarf_abbreviations *abbre
 		dwarf_abbreviations_find(abbreviations, cursor_uleb(c));
 	if (!cursor_ok(c) || !abbreviation)
 		return false;
-	const struct dwarf_attribute *a = abbreviations->attributes.items + abbreviation->attributes;
+	const struct dwarf_attribute *a =
+		abbreviations->attributes.items + abbreviation->attributes;
 	for (unsigned i = 0; i < abbreviation->n_attributes; i++, a++) {
 		struct dwarf_value value = dwarf_form_read(c, encoding, a->form, a->implicit);
 		dwarf_name_clue(ret, a->name, &value);
@@ -265,7 +266,8 @@ static int number_of_value(struct dwarf_names *names, struct home *home,
 	case DWARF_CLASS_OTHER_STRING_AT:
 		if (!names->other.file)
 			names->misses_other = true;
-		if (!names->other.file || value->number >= names->other.file->sections[DWARF_STR].size)
+		if (!names->other.file ||
+		    value->number >= names->other.file->sections[DWARF_STR].size)
 			return 0;
 		return number_of_place(names, PLACE_OTHER_STRINGS, value->number, ret);
 	case DWARF_CLASS_STRING_INDEX:
@@ -380,8 +382,8 @@ static uint32_t find_entry(struct dwarf_names *names, uint64_t key)
 }
 
 /*
- * Goes from entry to entry until there is a linkage name. An entry that was met before has the answer
- * for all that lead to it, except that a plain name on the way would be nearer.
+ * Goes from entry to entry until there is a linkage name. An entry that was met before has the
+ * answer for all that lead to it, except that a plain name on the way would be nearer.
  */
 static int follow(struct dwarf_names *names, const struct dwarf_current *current, struct home *home,
 		  struct dwarf_name_clues *clues, struct chain *chain)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Names of functions. An inlined call refers to the function's entry, which may refer to another, in
- * this unit or any other, in this file or the supplementary one (dwz), and somewhere on the way there
- * is a linkage name, or else a name. What an entry is called is found out once.
+ * Names of functions. An inlined call refers to the function's entry, which may refer to another,
+ * in this unit or any other, in this file or the supplementary one (dwz), and somewhere on the way
+ * there is a linkage name, or else a name. What an entry is called is found out once.
  *
- * A name is known by a number, from 1; 0 is none. Where it is in a string section, only its offset is
- * kept, and all are read together at the end, in the order of the section.
+ * A name is known by a number, from 1; 0 is none. Where it is in a string section, only its offset
+ * is kept, and all are read together at the end, in the order of the section.
  */
 #ifndef DWARF_NAMES_H
 #define DWARF_NAMES_H
@@ -42,7 +42,8 @@ struct dwarf_names {
 	struct dwarf_library main;
 	struct dwarf_library other;  /* the supplementary file */
 	struct map by_entry;         /* which entry -> number */
-	struct map_place recent[DWARF_NAMES_RECENT]; /* of it, what was asked last; key 0: nothing */
+	struct map_place
+		recent[DWARF_NAMES_RECENT]; /* of it, what was asked last; key 0: nothing */
 	struct map by_place;         /* where a string is -> number */
 	VEC(uint64_t) places;        /* of each number - 1 */
 	struct strings inline_names; /* those that are in the entries themselves */
@@ -68,8 +69,9 @@ int dwarf_names_resolve(struct dwarf_names *names, const struct dwarf_current *c
 			const struct dwarf_name_clues *clues, uint32_t *ret);
 
 /*
- * All names, one after the other in *ret, each with its NUL, and where each number's begins (by number,
- * 0 too; that of an empty or unreadable one is 0, where *ret has an empty string). -EFBIG over limit.
+ * All names, one after the other in *ret, each with its NUL, and where each number's begins (by
+ * number, 0 too; that of an empty or unreadable one is 0, where *ret has an empty string). -EFBIG
+ * over limit.
  */
 int dwarf_names_write(struct dwarf_names *names, uint64_t limit, struct buffer *ret,
 		      uint32_t **ret_offsets);

@@ -110,7 +110,7 @@ static int read_new(struct list *list, struct cursor *c)
 	}
 }
 
-/* Where the list with a number begins: its offset in the table of offsets, from the table's start. */
+/* Where the list with a number begins: the table of offsets says it, from its own start. */
 static bool find_list(struct list *list, enum dwarf_section_kind kind, uint64_t index,
 		      uint64_t *ret)
 {
@@ -132,7 +132,8 @@ int dwarf_ranges_read(struct dwarf_range_reader *reader, const struct dwarf_unit
 	struct list list = {.reader = reader, .unit = unit, .facts = facts, .ret = ret};
 	uint64_t offset = value->number;
 	size_t before = ret->n;
-	if (value->class == DWARF_CLASS_LIST_INDEX && !find_list(&list, kind, value->number, &offset))
+	if (value->class == DWARF_CLASS_LIST_INDEX &&
+	    !find_list(&list, kind, value->number, &offset))
 		return -EBADMSG;
 	for (uint64_t size = FIRST_BYTES;; size *= 16) {
 		struct cursor c =

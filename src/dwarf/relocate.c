@@ -113,7 +113,7 @@ static const struct dwarf_piece *find_piece(const struct dwarf_file *file, uint3
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Where a section is: code by its place in the file, debug information by that in the joined one. */
+/* Where a section is: code by its place in the file, debug sections by that in the joined one. */
 static uint64_t section_base(const struct dwarf_file *file, uint32_t number)
 {
 	const struct dwarf_piece *piece = find_piece(file, number);
@@ -291,8 +291,9 @@ int dwarf_relocate(struct dwarf_file *file, struct mw_error *e)
 			error_set(&file->damage, r, "relocations of debug information are damaged");
 	}
 	if (any && !is_machine_known(file->elf->machine))
-		return error_set(e, -EOPNOTSUPP,
-				 "a relocatable object of machine %u, whose relocations are not known",
-				 file->elf->machine);
+		return error_set(
+			e, -EOPNOTSUPP,
+			"a relocatable object of machine %u, whose relocations are not known",
+			file->elf->machine);
 	return 0;
 }

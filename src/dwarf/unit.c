@@ -117,9 +117,11 @@ int dwarf_unit_read_facts(const struct dwarf_file *file, const struct dwarf_unit
 	if (!cursor_ok(c) || !abbreviation)
 		return -EBADMSG;
 	struct dwarf_value low_pc = {};
-	const struct dwarf_attribute *a = abbreviations->attributes.items + abbreviation->attributes;
+	const struct dwarf_attribute *a =
+		abbreviations->attributes.items + abbreviation->attributes;
 	for (unsigned i = 0; i < abbreviation->n_attributes; i++, a++) {
-		struct dwarf_value value = dwarf_form_read(c, &unit->encoding, a->form, a->implicit);
+		struct dwarf_value value =
+			dwarf_form_read(c, &unit->encoding, a->form, a->implicit);
 		take_fact(ret, a->name, &value, &low_pc);
 	}
 	if (!cursor_ok(c))
@@ -136,7 +138,8 @@ int dwarf_unit_read_facts(const struct dwarf_file *file, const struct dwarf_unit
 /* Where entry number `index` of a table of equal sizes is. */
 static bool entry_offset(uint64_t base, uint64_t index, uint8_t size, uint64_t *ret)
 {
-	return !__builtin_mul_overflow(index, size, ret) && !__builtin_add_overflow(base, *ret, ret);
+	return !__builtin_mul_overflow(index, size, ret) &&
+	       !__builtin_add_overflow(base, *ret, ret);
 }
 
 int dwarf_unit_address(const struct dwarf_file *file, struct dwarf_window *window,

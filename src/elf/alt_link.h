@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * .gnu_debugaltlink: the supplementary file, made by dwz, that several files' debug information shares.
+ * .gnu_debugaltlink: the supplementary file, made by dwz, that several files' debug information
+ *shares.
  *
  *	"/usr/lib/debug/.dwz/x86_64-linux-gnu/coreutils.debug" NUL, the build ID of that file
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where in a file code can be: its executable sections, or, if it has none, its executable segments.
- * In a relocatable object their addresses are their offsets in the file.
+ * Where in a file code can be: its executable sections, or, if it has none, its executable
+ * segments. In a relocatable object their addresses are their offsets in the file.
  */
 #ifndef SYMBOLS_CODE_MAP_H
 #define SYMBOLS_CODE_MAP_H

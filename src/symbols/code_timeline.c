@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <string.h>
 
-#define PAGE_BITS      12
-#define NARROW_PAGES   64 /* an entry of more pages is wide */
-#define NO_LINK	       UINT32_MAX
-#define NO_ENTRY       UINT32_MAX
+#define PAGE_BITS    12
+#define NARROW_PAGES 64 /* an entry of more pages is wide */
+#define NO_LINK	     UINT32_MAX
+#define NO_ENTRY     UINT32_MAX
 
 /* Entries that came between the same two looks. */
 struct batch {
@@ -229,7 +229,7 @@ static uint32_t walk_next(struct walk *w)
 /* What the name of an address may have been. */
 struct possible {
 	bool none;
-	bool one;  /* the span */
+	bool one; /* the span */
 	bool more;
 	struct code_span span;
 };
@@ -294,7 +294,8 @@ enum code_answer code_timeline_find(const struct code_timeline *t, uint64_t addr
 }
 
 /* The first entry behind `own` in a chain that takes some of its place, if it is before `first`. */
-static uint32_t first_over(const struct code_generation *g, uint32_t own, uint32_t number, uint32_t first)
+static uint32_t first_over(const struct code_generation *g, uint32_t own, uint32_t number,
+			   uint32_t first)
 {
 	const struct entry *a = &g->entries.items[own], *b = &g->entries.items[number];
 	return number < first && a->start < b->end && b->start < a->end ? number : first;

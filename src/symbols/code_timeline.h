@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the perf map of one process said at each moment, for names that were valid at a sample and not
- * before or after it.
+ * What the perf map of one process said at each moment, for names that were valid at a sample and
+ * not before or after it.
  *
  * The map is looked at now and then, and what is new came between two looks:
  *
@@ -9,12 +9,12 @@
  *	entry              (after, by]                  it was not there at `after`, and was at `by`
  *	sample         ^                 ^              unsure | surely there
  *
- * So a moment has several possible maps, and an address has a name only if all of them give it the same one.
- * A map that is written anew as a whole is another generation, which takes the place of the one before
- * it in the same way.
+ * So a moment has several possible maps, and an address has a name only if all of them give it the
+ * same one. A map that is written anew as a whole is another generation, which takes the place of
+ * the one before it in the same way.
  *
- * Entries are found by their pages, the later ones first; those that span many pages are in a list of
- * their own.
+ * Entries are found by their pages, the later ones first; those that span many pages are in a list
+ * of their own.
  */
 #ifndef SYMBOLS_CODE_TIMELINE_H
 #define SYMBOLS_CODE_TIMELINE_H
@@ -52,16 +52,17 @@ struct code_span {
 enum code_answer {
 	CODE_NAMELESS, /* there was surely none */
 	CODE_NAMED,
-	CODE_MAYBE,    /* the one of *ret, or none */
-	CODE_UNSURE,   /* one of several names, or none */
-	CODE_LATER,    /* nobody looked after that time */
+	CODE_MAYBE,  /* the one of *ret, or none */
+	CODE_UNSURE, /* one of several names, or none */
+	CODE_LATER,  /* nobody looked after that time */
 };
 
 /* Zeroed, with known_until set to a time before the first entry, is an empty one. */
 void code_timeline_deinit(struct code_timeline *t);
 /* The map as it is lacks nothing that came until this time. */
 void code_timeline_extend(struct code_timeline *t, uint64_t known_until);
-/* Entries that came after `after` and by `by`. 0, -E2BIG if they are too many: none was taken; -ENOMEM. */
+/* Entries that came after `after` and by `by`. 0, -E2BIG if they are too many: none was taken;
+ * -ENOMEM. */
 int code_timeline_append(struct code_timeline *t, const struct perf_map *map, uint64_t after,
 			 uint64_t by);
 /* From here on what is appended is another map, which replaced the one before. */

@@ -38,7 +38,8 @@ static int collect_from(struct symbol_list *list, const struct elf *elf, int deb
 	int r = elf_open(&debug, debug_fd, NULL);
 	if (r < 0)
 		return r;
-	r = debug_file_belongs(&debug, identity) ? symbol_list_collect(list, &debug, NULL) : -ESTALE;
+	r = debug_file_belongs(&debug, identity) ? symbol_list_collect(list, &debug, NULL)
+						 : -ESTALE;
 	uint64_t bias = debug_file_bias(elf, &debug);
 	elf_deinit(&debug);
 	if (r < 0)

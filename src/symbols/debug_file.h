@@ -7,8 +7,8 @@
 #include "symbols/symbol_list.h"
 
 /*
- * A debug file is what a stripped file's packager says it is, by the checksum of the link, unless both
- * say by a build ID who they are.
+ * A debug file is what a stripped file's packager says it is, by the checksum of the link, unless
+ * both say by a build ID who they are.
  */
 bool debug_file_belongs(struct elf *debug, const struct elf_identity *identity);
 /*
@@ -17,8 +17,8 @@ bool debug_file_belongs(struct elf *debug, const struct elf_identity *identity);
  */
 uint64_t debug_file_bias(const struct elf *elf, const struct elf *debug);
 /*
- * The symbols of the first of the debug files that belongs to the file and has any, or else the file's
- * own. Results as symbol_list_collect().
+ * The symbols of the first of the debug files that belongs to the file and has any, or else the
+ * file's own. Results as symbol_list_collect().
  */
 int debug_file_symbols(struct symbol_list *list, struct elf *elf, const int *debug_fds,
 		       size_t n_debug_fds, const struct elf_identity *identity, struct mw_error *e);

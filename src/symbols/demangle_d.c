@@ -13,8 +13,8 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool demangle_is_d(const char *name)
 {
-	return strncmp(name, "_D", 2) == 0 && ((is_digit(name[2]) && name[2] != '0') ||
-					       strcmp(name, "_Dmain") == 0);
+	return strncmp(name, "_D", 2) == 0 &&
+	       ((is_digit(name[2]) && name[2] != '0') || strcmp(name, "_Dmain") == 0);
 }
 
 static size_t count_digits(const char *p)
@@ -64,8 +64,8 @@ static unsigned count_functions(const char *name, size_t length, bool is_ambiguo
 }
 
 /*
- * Characters that are read with all back references followed. What one refers to ends before itself, since
- * it may not be in what it refers to. total[i] is the sum up to i.
+ * Characters that are read with all back references followed. What one refers to ends before
+ * itself, since it may not be in what it refers to. total[i] is the sum up to i.
  */
 static uint64_t unfolded(const char *name, size_t length)
 {

@@ -147,11 +147,12 @@ static struct extract_result result_of(const struct job *job)
 	else if (job->out.misses_other)
 		result.source = LINES_SOURCE_PARTLY;
 	if (summary->n_skeletons && !result.damage.code)
-		error_set(&result.damage, -ENOENT,
-			  "functions and inlined calls of %llu of %llu units are in split files (.dwo),"
-			  " which are not read",
-			  (unsigned long long)summary->n_skeletons,
-			  (unsigned long long)summary->n_units);
+		error_set(
+			&result.damage, -ENOENT,
+			"functions and inlined calls of %llu of %llu units are in split files (.dwo),"
+			" which are not read",
+			(unsigned long long)summary->n_skeletons,
+			(unsigned long long)summary->n_units);
 	return result;
 }
 

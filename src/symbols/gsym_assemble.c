@@ -38,7 +38,8 @@ static uint64_t record_size(const struct gsym_record *record)
 static void lay_out(struct assembly *a)
 {
 	const struct gsym_parts *parts = a->parts;
-	uint64_t largest = parts->n ? parts->records[parts->n - 1].start - parts->records[0].start : 0;
+	uint64_t largest =
+		parts->n ? parts->records[parts->n - 1].start - parts->records[0].start : 0;
 	a->base = parts->n ? parts->records[0].start : 0;
 	a->offset_size = largest <= UINT8_MAX ? 1 : largest <= UINT16_MAX ? 2
 					      : largest <= UINT32_MAX ? 4 : 8;

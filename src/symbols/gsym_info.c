@@ -41,7 +41,7 @@ int gsym_info_decide(struct gsym_info_writer *w)
 	return owners_decide(&w->owners);
 }
 
-/* ---- bytes: into memory that was reserved before ---------------------------------------------- */
+/* ---- bytes: into memory that was reserved before --------------------------------------------- */
 
 static inline uint8_t *put_uleb(uint8_t *p, uint64_t v)
 {
@@ -195,7 +195,7 @@ static bool is_there(const struct gsym_info_writer *w, uint32_t call)
 	return w->call_ranges.items[call].round == w->round;
 }
 
-/* Which calls have how many ranges in the piece; *ret_last is the highest of them, 0 if none has. */
+/* Which calls have what of the piece; *ret_last is the highest of them, 0 if none has any. */
 static int distribute(struct gsym_info_writer *w, uint64_t start, uint64_t end, uint32_t *ret_first,
 		      uint32_t *ret_last)
 {
@@ -287,7 +287,8 @@ static int write_calls(struct gsym_info_writer *w, uint64_t start, uint64_t end)
 		return r;
 	first = mark_parents(w, first, last);
 	size_t n = (size_t)last - first + 2;
-	uint8_t *at = buffer_reserve(&w->out, n * CALL_BYTES + w->links.n * RANGE_BYTES + RANGE_BYTES);
+	uint8_t *at =
+		buffer_reserve(&w->out, n * CALL_BYTES + w->links.n * RANGE_BYTES + RANGE_BYTES);
 	if (!at || vec_reserve(&w->open, n) < 0 || w->out.n > UINT32_MAX ||
 	    vec_reserve(&w->name_places, w->name_places.n + n) < 0)
 		return -ENOMEM;

@@ -10,11 +10,12 @@
  *	calls: uleb n, n times (uleb start from the parent's first, uleb size); u8 has children;
  *	       u32 name; uleb file and line of the call; children, and a 0 behind the last
  *
- * LLVM's reader wants each call's ranges to be inside of its parent's, and one child at most to have
- * an address. Compilers do not promise either; so the ranges are made anew: each address belongs to
- * the last call that claims it, and to all that this one is inside of.
+ * LLVM's reader wants each call's ranges to be inside of its parent's, and one child at most to
+ *have an address. Compilers do not promise either; so the ranges are made anew: each address
+ *belongs to the last call that claims it, and to all that this one is inside of.
  *
- * A name is written as its number, and where that is is noted: the strings are known at the end only.
+ * A name is written as its number, and where that is is noted: the strings are known at the end
+ *only.
  */
 #ifndef SYMBOLS_GSYM_INFO_H
 #define SYMBOLS_GSYM_INFO_H
@@ -77,14 +78,14 @@ void gsym_info_begin(struct gsym_info_writer *w);
 /* After all ranges are there: decides between the calls. 0 or -ENOMEM. */
 int gsym_info_decide(struct gsym_info_writer *w);
 /*
- * Appends lines and calls of a piece of the function, [start, end), to out; the lines are those of the
- * piece alone. 0 or -ENOMEM. Nothing is appended if there is nothing to say.
+ * Appends lines and calls of a piece of the function, [start, end), to out; the lines are those of
+ * the piece alone. 0 or -ENOMEM. Nothing is appended if there is nothing to say.
  */
 int gsym_info_write(struct gsym_info_writer *w, uint64_t start, uint64_t end);
 
 /*
- * Reads back what was written for a piece that starts at `start`: fills the function at hand. -EBADMSG
- * if it is not what gsym_info_write() writes.
+ * Reads back what was written for a piece that starts at `start`: fills the function at hand.
+ * -EBADMSG if it is not what gsym_info_write() writes.
  */
 int gsym_info_read(struct gsym_info_writer *w, uint64_t start, const uint8_t *info, size_t size);
 

@@ -11,10 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-void kernel_image_deinit(struct kernel_image *image)
-{
-	symbol_table_deinit(&image->table);
-}
+void kernel_image_deinit(struct kernel_image *image) { symbol_table_deinit(&image->table); }
 
 /* A regular file of the host, for reading. */
 static int open_candidate(int root, const char *path)
@@ -54,8 +51,10 @@ static int take_in(const struct intake *intake, int root, const char *release,
 		   const struct mw_file_id *id, bool lines)
 {
 	static const char *const by_release[] = {
-		"usr/lib/debug/boot/vmlinux-%s", "usr/lib/debug/lib/modules/%s/vmlinux",
-		"boot/vmlinux-%s",		 "lib/modules/%s/vmlinux",
+		"usr/lib/debug/boot/vmlinux-%s",
+		"usr/lib/debug/lib/modules/%s/vmlinux",
+		"boot/vmlinux-%s",
+		"lib/modules/%s/vmlinux",
 		"lib/modules/%s/build/vmlinux",
 	};
 	char text[MW_FILE_ID_TEXT_MAX], path[MW_FILE_ID_TEXT_MAX + 512];

@@ -191,8 +191,9 @@ static int take_calls(struct builder *b, const struct dwarf_view *view,
 	for (size_t i = 0; i < function->n_ranges && r == 0; i++) {
 		const struct dwarf_call_range *range = &function->ranges[i];
 		if (range->call)
-			b->info.owners.ranges.items[b->info.owners.ranges.n++] = (struct owner_range){
-				range->start, range->end, range->call, range->call};
+			b->info.owners.ranges.items[b->info.owners.ranges.n++] =
+				(struct owner_range){range->start, range->end, range->call,
+						     range->call};
 	}
 	return r;
 }
@@ -244,7 +245,7 @@ static int on_unit(void *context, const struct dwarf_view *view)
 	return 0;
 }
 
-/* ---- lines of symbols that no function covers ------------------------------------------------- */
+/* ---- lines of symbols that no function covers ------------------------------------------------ */
 
 /* The first symbol that ends behind an address. */
 static size_t symbol_from(const struct builder *b, uint64_t address)
@@ -260,7 +261,7 @@ static size_t symbol_from(const struct builder *b, uint64_t address)
 	return low;
 }
 
-/* True if the functions of the unit cover a range without a gap; *at is where the last search was. */
+/* True if the unit's functions cover a range without a gap; *at is where the last search was. */
 static bool is_covered(const struct builder *b, uint64_t start, uint64_t end, size_t *at)
 {
 	const struct sort_item *covered = b->covered.items;
@@ -294,7 +295,8 @@ static int on_unit_end(void *context, const struct dwarf_view *view)
 	int r = b->input->n_symbols ? sort_items(b->covered.items, b->covered.n) : 0;
 	vec_foreach(s, &view->lines->sequences) {
 		for (size_t i = MAX(next, symbol_from(b, s->start));
-		     i < b->input->n_symbols && b->input->symbols[i].start < s->end && r == 0; i++) {
+		     i < b->input->n_symbols && b->input->symbols[i].start < s->end && r == 0;
+		     i++) {
 			const struct gsym_function *symbol = &b->input->symbols[i];
 			next = i + 1;
 			if (b->symbol_infos[i].info_size ||
@@ -469,7 +471,8 @@ static int read_all(struct builder *b, struct lines_output *ret, struct mw_error
 			return -ENOMEM;
 	}
 	dwarf_names_init(&b->names, input->file);
-	int r = dwarf_functions_read(input->file, &b->names, &input->code, &listener, &ret->summary, e);
+	int r = dwarf_functions_read(input->file, &b->names, &input->code, &listener, &ret->summary,
+				     e);
 	ret->misses_other = b->names.misses_other;
 	if (r == 0 || r == -EBADMSG)
 		r = failure_of(input) < 0 ? failure_of(input) : r;

@@ -4,11 +4,12 @@
  *
  * While the debug information is read, each function is encoded at once, piece by piece (a function
  * has several where its cold part lies elsewhere), and so are the lines of symbols that it has no
- * function for (assembler, clang's -g1). What is held is that, and numbers. At the end it is decided
- * which function each address belongs to, and all is written.
+ * function for (assembler, clang's -g1). What is held is that, and numbers. At the end it is
+ *decided which function each address belongs to, and all is written.
  *
  *	debug information before symbols; of two functions that both claim an address, that of the
- *	unit that comes first in the file, and in one unit the one that comes last (as llvm-symbolizer)
+ *	unit that comes first in the file, and in one unit the one that comes last (as
+ *llvm-symbolizer)
  */
 #ifndef SYMBOLS_LINES_BUILDER_H
 #define SYMBOLS_LINES_BUILDER_H

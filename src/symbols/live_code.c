@@ -46,10 +46,12 @@ static int take_part(struct live_code *code, const struct job *job)
 static int read_all(struct live_code *code, struct job *job)
 {
 	const int fds[] = {job->fd, job->out};
-	const struct run_isolated_options options = {.fds = fds, .n_fds = ARRAY_SIZE(fds),
+	const struct run_isolated_options options = {.fds = fds,
+						     .n_fds = ARRAY_SIZE(fds),
 						     .memory_limit = UINT64_C(512) << 20,
 						     .file_size_limit = UINT64_C(256) << 20,
-						     .cpu_seconds = 5, .deadline_ms = 5000};
+						     .cpu_seconds = 5,
+						     .deadline_ms = 5000};
 	for (;;) {
 		uint64_t before = job->request.known;
 		job->reply = (struct perf_map_reply){};
@@ -69,7 +71,8 @@ static int read_all(struct live_code *code, struct job *job)
 
 static int read_map(struct live_code *code, const struct log *log)
 {
-	struct job *job = mmap(NULL, sizeof *job, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct job *job =
+		mmap(NULL, sizeof *job, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (job == MAP_FAILED)
 		return -ENOMEM;
 	_cleanup_close_ int fd = job->fd = perf_map_file_open(&code->file);
@@ -77,14 +80,16 @@ static int read_map(struct live_code *code, const struct log *log)
 	perf_map_deinit(&code->map);
 	code->map = (struct perf_map){};
 	job->request = (struct perf_map_request){.size = code->file.state.size};
-	int r = fd < 0 || out < 0 || job->request.size > PERF_MAP_MAX ? -EBADF : read_all(code, job);
+	int r = fd < 0 || out < 0 || job->request.size > PERF_MAP_MAX ? -EBADF
+								      : read_all(code, job);
 	if (r < 0)
 		log_debug(log, "perf map: cannot be read: %s", strerror(-r));
 	munmap(job, sizeof *job);
 	return r;
 }
 
-static void look(struct live_code *code, const struct proc *proc, const struct log *log, uint32_t pid)
+static void look(struct live_code *code, const struct proc *proc, const struct log *log,
+		 uint32_t pid)
 {
 	struct perf_map_state now;
 	code->place.pid = code->place.tid = pid;

@@ -11,7 +11,7 @@ void owners_deinit(struct owners *owners)
 	vec_deinit(&owners->open);
 }
 
-/* ---- the heap: the highest rank is first ------------------------------------------------------ */
+/* ---- the heap: the highest rank is first ----------------------------------------------------- */
 
 static void swap(struct owner_range *a, struct owner_range *b)
 {

@@ -81,7 +81,8 @@ static int add_line(struct perf_map *map, const char *line, const char *end)
 	return map->names.failed ? -ENOMEM : vec_push(&map->entries, entry);
 }
 
-/* What has no line break. It is left for later, unless nothing comes or it is too long to be a line. */
+/* What has no line break. It is left for later, unless nothing comes or it is too long to be a
+ * line. */
 static int take_unfinished(struct perf_map *map, const char *line, const char *end, bool take_rest)
 {
 	size_t n = (size_t)(end - line);

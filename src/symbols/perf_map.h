@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Maps that runtimes write of the code they make: /tmp/perf-PID.map, as perf has read them since 2009.
- * A line for each piece of code, start and size in hexadecimal, with or without 0x, and a name that
- * may have spaces:
+ * Maps that runtimes write of the code they make: /tmp/perf-PID.map, as perf has read them since
+ * 2009. A line for each piece of code, start and size in hexadecimal, with or without 0x, and a name
+ * that may have spaces:
  *
  *	7f3d4c0012a0 1c0 LazyCompile:*fibonacci /srv/app.js:12
  *
- * The file grows as code is made. Where lines overlap the later one counts. A line that makes no sense
- * (no size, an end behind the end of memory, a NUL in it) is skipped and counted. The last line is
- * taken only with its line break, for whoever writes it may be in the middle of it.
+ * The file grows as code is made. Where lines overlap the later one counts. A line that makes no
+ * sense (no size, an end behind the end of memory, a NUL in it) is skipped and counted. The last
+ * line is taken only with its line break, for whoever writes it may be in the middle of it.
  *
  * Anybody can write such a file, so it is read in an isolated child, which hands over flat records.
  */
@@ -52,7 +52,8 @@ int perf_map_parse(struct perf_map *map, const char *text, size_t size, bool tak
 void perf_map_deinit(struct perf_map *map);
 /* The entry that names an address, NULL if there is none. */
 const struct perf_map_entry *perf_map_find(const struct perf_map *map, uint64_t address);
-static inline const char *perf_map_name(const struct perf_map *map, const struct perf_map_entry *entry)
+static inline const char *perf_map_name(const struct perf_map *map,
+					const struct perf_map_entry *entry)
 {
 	return (const char *)map->names.data + entry->name;
 }
@@ -72,9 +73,10 @@ struct perf_map_reply {
 	uint64_t consumed; /* bytes that are known now */
 	uint64_t hash;
 	uint64_t n_broken;
-	uint32_t n_entries;  /* records in out_fd, */
-	uint32_t names_size; /* and behind them the names */
-	uint8_t is_rewritten; /* what was known is no longer there: this is the file from its start */
+	uint32_t n_entries;   /* records in out_fd, */
+	uint32_t names_size;  /* and behind them the names */
+	uint8_t is_rewritten; /* what was known is no longer there: this is the file from its start
+			       */
 	uint8_t in_line;
 	uint8_t unused[6];
 };

@@ -14,9 +14,9 @@
 #define NAME_MAX_SIZE	4096
 #define RESOLVERS_MAX	1024 /* each is looked for among all symbols; a static libc has a hundred */
 
-#define STRIDE	      16 /* of x86, where the section does not say it */
-#define HEADER_NAME   "<PLT header>"
-#define NO_SYMBOL     UINT32_MAX
+#define STRIDE	    16 /* of x86, where the section does not say it */
+#define HEADER_NAME "<PLT header>"
+#define NO_SYMBOL   UINT32_MAX
 
 /* Whose address is put into a slot. */
 struct slot {
@@ -35,8 +35,8 @@ struct entry {
 struct plt {
 	struct symbol_list *list;
 	struct elf *elf;
-	VEC(struct slot) slots;	 /* by address */
-	VEC(uint32_t) in_order;	 /* slots of DT_JMPREL, as an entry may push their number */
+	VEC(struct slot) slots; /* by address */
+	VEC(uint32_t) in_order; /* slots of DT_JMPREL, as an entry may push their number */
 	VEC(struct entry) entries;
 	struct buffer names;
 	uint64_t symbols; /* addresses of the dynamic ones, */
@@ -82,8 +82,8 @@ static uint64_t word_at(const struct elf *elf, const uint8_t *p)
 	return elf->is64 ? elf_u64(elf, p) : elf_u32(elf, p);
 }
 
-static int add_relocation(struct plt *plt, const struct machine *m, const uint8_t *p, bool has_addend,
-			  bool is_own)
+static int add_relocation(struct plt *plt, const struct machine *m, const uint8_t *p,
+			  bool has_addend, bool is_own)
 {
 	const struct elf *elf = plt->elf;
 	size_t word = elf->is64 ? 8 : 4;
@@ -105,8 +105,8 @@ static int add_relocation(struct plt *plt, const struct machine *m, const uint8_
 	return vec_push(&plt->slots, slot);
 }
 
-static int add_relocations(struct plt *plt, const struct machine *m, const uint8_t *data, uint64_t size,
-			   bool has_addend, bool is_own)
+static int add_relocations(struct plt *plt, const struct machine *m, const uint8_t *data,
+			   uint64_t size, bool has_addend, bool is_own)
 {
 	uint64_t each = (plt->elf->is64 ? 8 : 4) * (has_addend ? 3 : 2);
 	for (uint64_t at = 0; at + each <= size && plt->slots.n < ENTRIES_MAX; at += each) {
@@ -163,7 +163,8 @@ static uint8_t *read_at(const struct elf *elf, uint64_t address, uint64_t max, u
 		if (h->type != PT_LOAD || address < h->vaddr || address - h->vaddr >= h->file_size)
 			continue;
 		uint64_t inside = address - h->vaddr;
-		if (__builtin_add_overflow(h->offset, inside, &offset) || offset >= elf->source.size)
+		if (__builtin_add_overflow(h->offset, inside, &offset) ||
+		    offset >= elf->source.size)
 			return NULL;
 		uint64_t size = MIN(MIN(h->file_size - inside, elf->source.size - offset), max);
 		if (source_read_new(&elf->source, offset, size, SYMBOL_TABLE_MAX, &data) == 0)
@@ -173,11 +174,23 @@ static uint8_t *read_at(const struct elf *elf, uint64_t address, uint64_t max, u
 	return NULL;
 }
 
-enum { TAG_JMPREL, TAG_PLTRELSZ, TAG_PLTREL, TAG_RELA, TAG_RELASZ, TAG_REL, TAG_RELSZ, TAG_SYMTAB,
-       TAG_STRTAB, TAG_STRSZ, TAG_PLTGOT, N_TAGS };
+enum {
+	TAG_JMPREL,
+	TAG_PLTRELSZ,
+	TAG_PLTREL,
+	TAG_RELA,
+	TAG_RELASZ,
+	TAG_REL,
+	TAG_RELSZ,
+	TAG_SYMTAB,
+	TAG_STRTAB,
+	TAG_STRSZ,
+	TAG_PLTGOT,
+	N_TAGS
+};
 
-static int take_relocations(struct plt *plt, const struct machine *m, uint64_t address, uint64_t size,
-			    bool has_addend, bool is_own)
+static int take_relocations(struct plt *plt, const struct machine *m, uint64_t address,
+			    uint64_t size, bool has_addend, bool is_own)
 {
 	uint64_t n;
 	if (!address || !size)
@@ -196,10 +209,12 @@ static int read_dynamic(struct plt *plt, const struct machine *m)
 	if (elf_dynamic(plt->elf, tags, N_TAGS, v, NULL) < 0)
 		return 0;
 	plt->base = v[TAG_PLTGOT];
-	int r = take_relocations(plt, m, v[TAG_JMPREL], v[TAG_PLTRELSZ], v[TAG_PLTREL] != DT_REL, true);
-	/* The others can be many. Entries that use them have a section of their own, where there are sections. */
-	bool has_others = elf_load_sections(plt->elf, NULL) < 0 || elf_find_section(plt->elf, ".plt.got") ||
-			  !plt->slots.n;
+	int r = take_relocations(plt, m, v[TAG_JMPREL], v[TAG_PLTRELSZ], v[TAG_PLTREL] != DT_REL,
+				 true);
+	/* The others can be many. Entries that use them have a section of their own, where there
+	 * are sections. */
+	bool has_others = elf_load_sections(plt->elf, NULL) < 0 ||
+			  elf_find_section(plt->elf, ".plt.got") || !plt->slots.n;
 	if (r == 0 && has_others)
 		r = take_relocations(plt, m, v[TAG_RELA], v[TAG_RELASZ], true, false);
 	if (r == 0 && has_others)
@@ -231,8 +246,8 @@ static int read_static(struct plt *plt, const struct machine *m)
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /*
- * Reads the name of a dynamic symbol. Few of a program's symbols are called through the table, so the
- * tables are not read as a whole. False if there is none.
+ * Reads the name of a dynamic symbol. Few of a program's symbols are called through the table, so
+ * the tables are not read as a whole. False if there is none.
  */
 static bool read_dynamic_name(const struct plt *plt, uint32_t symbol, char name[NAME_MAX_SIZE])
 {
@@ -271,7 +286,8 @@ static const char *resolver_name(struct plt *plt, uint64_t resolver)
 	return best ? best->name : NULL;
 }
 
-static int add_named(struct plt *plt, uint64_t start, uint64_t end, const char *name, const char *suffix)
+static int add_named(struct plt *plt, uint64_t start, uint64_t end, const char *name,
+		     const char *suffix)
 {
 	size_t n = strlen(name);
 	if (n >= NAME_MAX_SIZE || plt->entries.n >= ENTRIES_MAX)
@@ -279,14 +295,16 @@ static int add_named(struct plt *plt, uint64_t start, uint64_t end, const char *
 	struct entry entry = {start, end, (uint32_t)plt->names.n};
 	buffer_bytes(&plt->names, name, n);
 	buffer_bytes(&plt->names, suffix, strlen(suffix) + 1);
-	return plt->names.failed || plt->names.n > UINT32_MAX ? -ENOMEM : vec_push(&plt->entries, entry);
+	return plt->names.failed || plt->names.n > UINT32_MAX ? -ENOMEM
+							      : vec_push(&plt->entries, entry);
 }
 
 static int add_entry(struct plt *plt, uint64_t start, uint64_t end, const struct slot *slot)
 {
 	char buf[NAME_MAX_SIZE];
 	const char *name = slot->resolver ? resolver_name(plt, slot->resolver)
-			   : read_dynamic_name(plt, slot->symbol, buf) ? buf : NULL;
+			   : read_dynamic_name(plt, slot->symbol, buf) ? buf
+								       : NULL;
 	return name ? add_named(plt, start, end, name, "@plt") : 0;
 }
 
@@ -325,7 +343,8 @@ static const struct slot *slot_by_order(const struct plt *plt, uint32_t pushed)
 static const struct slot *decode_x86(const struct plt *plt, const struct code *c, uint64_t at)
 {
 	const uint8_t *p = c->bytes + at, *end = c->bytes + MIN(at + c->stride, c->size);
-	if (begins_with(p, end, "\xf3\x0f\x1e\xfa", 4) || begins_with(p, end, "\xf3\x0f\x1e\xfb", 4))
+	if (begins_with(p, end, "\xf3\x0f\x1e\xfa", 4) ||
+	    begins_with(p, end, "\xf3\x0f\x1e\xfb", 4))
 		p += 4;
 	if (begins_with(p, end, "\x41\xbb", 2) && end - p >= 6)
 		p += 6;
@@ -338,7 +357,8 @@ static const struct slot *decode_x86(const struct plt *plt, const struct code *c
 	uint32_t value = u32_at(p + 2);
 	uint64_t next = c->address + (uint64_t)(p + 6 - c->bytes);
 	if (plt->elf->is64)
-		return p[1] == 0x25 ? find_slot(plt, next + (uint64_t)(int64_t)(int32_t)value) : NULL;
+		return p[1] == 0x25 ? find_slot(plt, next + (uint64_t)(int64_t)(int32_t)value)
+				    : NULL;
 	if (p[1] == 0x25)
 		return find_slot(plt, value);
 	return p[1] == 0xa3 ? find_slot(plt, (uint32_t)(plt->base + value)) : NULL;
@@ -422,9 +442,10 @@ static int read_code(struct plt *plt, const struct code *c, bool may_have_header
 	int r = is_arm ? read_arm(plt, c, &first) : read_x86(plt, c, &first);
 	if (r < 0 || !may_have_header || first == 0 || first >= c->size)
 		return r;
-	bool is_header = is_arm ? first >= 16 && u32_at(c->bytes + (is_bti(u32_at(c->bytes)) ? 4 : 0)) ==
-							 0xa9bf7bf0
-				: is_header_x86(c, first);
+	bool is_header =
+		is_arm ? first >= 16 &&
+				 u32_at(c->bytes + (is_bti(u32_at(c->bytes)) ? 4 : 0)) == 0xa9bf7bf0
+		       : is_header_x86(c, first);
 	return is_header ? add_named(plt, c->address, c->address + first, HEADER_NAME, "") : 0;
 }
 
@@ -448,7 +469,8 @@ static int read_sections(struct plt *plt)
 	vec_foreach(s, &plt->elf->sections) {
 		_cleanup_free_ uint8_t *data = NULL;
 		const char *name = elf_section_name(plt->elf, s);
-		struct code code = {.address = s->address, .stride = s->entry_size == 8 ? 8 : STRIDE};
+		struct code code = {.address = s->address,
+				    .stride = s->entry_size == 8 ? 8 : STRIDE};
 		if (!(s->flags & SHF_EXECINSTR) || !is_table(name) ||
 		    elf_section_data(plt->elf, s, CODE_MAX, &data, &code.size, NULL) < 0 || !data)
 			continue;
@@ -477,7 +499,8 @@ static uint64_t lowest_target(struct plt *plt)
 	return lowest;
 }
 
-/* How much from an address on is nothing but entries: of tables in a row, with one entry between at most. */
+/* How much from an address on is nothing but entries: of tables in a row, with one entry between at
+ * most. */
 static uint64_t length_of_run(const struct plt *plt, const struct code *c)
 {
 	bool is_arm = plt->elf->machine == EM_AARCH64;
@@ -490,8 +513,8 @@ static uint64_t length_of_run(const struct plt *plt, const struct code *c)
 }
 
 /*
- * Lazily bound slots lead to their entries (x86: behind the first jump, or to what pushes the number),
- * or all to the header (AArch64).
+ * Lazily bound slots lead to their entries (x86: behind the first jump, or to what pushes the
+ * number), or all to the header (AArch64).
  */
 static int read_by_slots(struct plt *plt)
 {
@@ -540,7 +563,8 @@ static size_t first_behind(const struct plt *plt, uint64_t address)
 /* Counts at each entry how many symbols with a size begin to cover it, less those that cease to. */
 static void mark_covered(const struct plt *plt, int64_t *changes)
 {
-	uint64_t start = plt->entries.items[0].start, end = plt->entries.items[plt->entries.n - 1].end;
+	uint64_t start = plt->entries.items[0].start,
+		 end = plt->entries.items[plt->entries.n - 1].end;
 	vec_foreach(s, &plt->list->symbols) {
 		if (!s->has_size || s->start >= s->end || s->start >= end || s->end <= start)
 			continue;

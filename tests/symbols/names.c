@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * names [-q] FILE [DEBUG_FILE...]: the names of a file's functions as the store gets them, one piece of code a
- * line: start, end, start of the whole function, name. At the end what could not be used, as a comment. -q: only
- * makes them.
+ * names [-q] FILE [DEBUG_FILE...]: the names of a file's functions as the store gets them, one
+ * piece of code a line: start, end, start of the whole function, name. At the end what could not be
+ * used, as a comment. -q: only makes them.
  */
 #include "base/cleanup.h"
 #include "base/error.h"

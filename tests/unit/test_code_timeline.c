@@ -121,7 +121,8 @@ static void what_has_no_room_is_refused_as_a_whole(void **state)
 #define N_STATES 6
 #define N_LINES	 40
 
-/* What each of the looks saw: the lines of the map up to then, and from which of them on it is new. */
+/* What each of the looks saw: the lines of the map up to then, and from which of them on it is new.
+ */
 struct history {
 	struct perf_map_entry lines[N_STATES * N_LINES];
 	size_t first[N_STATES]; /* of the map as it was at a look */
@@ -152,8 +153,8 @@ static void make_history(struct history *h, struct code_timeline *t)
 			entry.name = random_below(5);
 			h->lines[n++] = entry;
 			int length = snprintf(line, sizeof line, "%llx %llx n%u\n",
-					      (unsigned long long)entry.start, (unsigned long long)size,
-					      entry.name);
+					      (unsigned long long)entry.start,
+					      (unsigned long long)size, entry.name);
 			assert_int_equal(perf_map_parse(&map, line, (size_t)length, false), 0);
 		}
 		h->end[look] = n;
@@ -177,7 +178,8 @@ static int name_by(const struct history *h, size_t first, size_t end, uint64_t a
 
 static bool is_sure(uint64_t time) { return time % 100 >= 50 || time % 100 == 0; }
 
-/* All files that there may have been at a time: between looks each line may have come or not yet. */
+/* All files that there may have been at a time: between looks each line may have come or not yet.
+ */
 static enum code_answer expected(const struct history *h, uint64_t address, uint64_t time, int *ret)
 {
 	size_t look = (time - 1) / 100;
@@ -214,7 +216,8 @@ static void no_answer_contradicts_what_the_file_may_have_been(void **state)
 		struct history h = {};
 		make_history(&h, &t);
 		for (int i = 0; i < 200; i++) {
-			uint64_t address = random_below(0x22000), time = 1 + random_below(N_STATES * 100);
+			uint64_t address = random_below(0x22000),
+				 time = 1 + random_below(N_STATES * 100);
 			int line;
 			struct code_span span = {};
 			enum code_answer want = expected(&h, address, time, &line);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where debug files are looked for in the root of a task, which is a directory here, by a dumped /proc. */
+/* Where debug files are looked for in the root of a task, which is a directory here, by a dumped
+ * /proc. */
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "content/debug_files.h"
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-
 
 struct fixture {
 	struct tree tree;
@@ -45,8 +45,8 @@ static int set_up(void **state)
 	snprintf(f->path, sizeof f->path, "%s/root/opt/app/prog", f->tree.path);
 	f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
 	assert_true(f->fd >= 0);
-	f->identity.id = (struct mw_file_id){.kind = MW_FILE_ID_GNU, .size = 4,
-					     .bytes = {0x93, 0xac, 0x61, 0xec}};
+	f->identity.id = (struct mw_file_id){
+		.kind = MW_FILE_ID_GNU, .size = 4, .bytes = {0x93, 0xac, 0x61, 0xec}};
 	strcpy(f->identity.debug_link.name, "prog.debug");
 	*state = f;
 	return 0;

@@ -31,9 +31,10 @@ static void assert_name(const struct perf_map *map, uint64_t address, const char
 
 static void a_line_is_start_size_and_a_name_with_spaces(void **state)
 {
-	struct perf_map map = parse("1000 20 LazyCompile:*f /srv/a b.js:1\n0x2000 0X10 C++ (int, int)\r\n"
-				    "3000\t8\ttabs\n4000  8  blanks\nFFFF000000001000 ff last\n",
-				    false);
+	struct perf_map map =
+		parse("1000 20 LazyCompile:*f /srv/a b.js:1\n0x2000 0X10 C++ (int, int)\r\n"
+		      "3000\t8\ttabs\n4000  8  blanks\nFFFF000000001000 ff last\n",
+		      false);
 	assert_name(&map, 0xfff, NULL);
 	assert_name(&map, 0x1000, "LazyCompile:*f /srv/a b.js:1");
 	assert_name(&map, 0x101f, "LazyCompile:*f /srv/a b.js:1");
@@ -58,9 +59,10 @@ static void the_later_of_two_entries_wins(void **state)
 
 static void lines_that_make_no_sense_are_skipped_and_counted(void **state)
 {
-	static const char text[] = "nonsense\n 1000 10 begins with a blank\n1000\n1000 10\n1000 10 \n1000 0 empty\n"
-				   "1000 -10 minus\n10000000000000000 10 long\n1000 10000000000000000 long\n"
-				   "ffffffffffffffff 2 over the end\n0x 10 no digits\n1000 10name\n\n\n";
+	static const char text[] =
+		"nonsense\n 1000 10 begins with a blank\n1000\n1000 10\n1000 10 \n1000 0 empty\n"
+		"1000 -10 minus\n10000000000000000 10 long\n1000 10000000000000000 long\n"
+		"ffffffffffffffff 2 over the end\n0x 10 no digits\n1000 10name\n\n\n";
 	struct perf_map map = parse(text, false);
 	assert_int_equal(map.entries.n, 0);
 	assert_int_equal(map.n_broken, 12);
@@ -128,8 +130,9 @@ static void the_map_that_broke_another_parser_parses(void **state)
 	}
 	struct perf_map map = {};
 	assert_int_equal(perf_map_parse(&map, text, size, false), 0);
-	assert_name(&map, 0x7235dc0,
-		    "LazyCompile:*getPotentialParent /usr/src/app/node_modules/heap-js/dist/heap-js.umd.js:764");
+	assert_name(
+		&map, 0x7235dc0,
+		"LazyCompile:*getPotentialParent /usr/src/app/node_modules/heap-js/dist/heap-js.umd.js:764");
 	assert_name(&map, 0xd63be533e90 + 0x18, "Script:~ evalmachine.<anonymous>:1");
 	assert_int_equal(map.entries.n, 2);
 	assert_int_equal(map.n_broken, 1);
@@ -186,8 +189,8 @@ static void only_what_is_new_is_read_again(void **state)
 
 static void a_map_that_was_written_anew_is_noticed(void **state)
 {
-	static const char *const others[] = {"1000 10 other\n2000 10 second\n", "1000 10 first\n", "",
-					     "1000 10 other\n2000 10 second\n3000 10 third\n"};
+	static const char *const others[] = {"1000 10 other\n2000 10 second\n", "1000 10 first\n",
+					     "", "1000 10 other\n2000 10 second\n3000 10 third\n"};
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		struct reading r = {.file = memfd_create("map", 0)};
 		set_text(&r, "1000 10 first\n2000 10 second\n");
@@ -212,7 +215,9 @@ static void replies_that_make_no_sense_are_refused(void **state)
 		{{.n_entries = 1, .names_size = 2}, {1, 2, 0, 0}, "ab"}, /* no NUL */
 		{{.n_entries = 1, .names_size = 2}, {1, 2, 2, 0}, "a"},	 /* name behind the names */
 		{{.n_entries = 1, .names_size = 2}, {2, 2, 0, 0}, "a"},	 /* empty */
-		{{.n_entries = 1, .names_size = 3}, {1, 2, 0, 0}, "a"},	 /* names that are not there */
+		{{.n_entries = 1, .names_size = 3},
+		 {1, 2, 0, 0},
+		 "a"}, /* names that are not there */
 		{{.n_entries = 2, .names_size = 2}, {1, 2, 0, 0}, "a"},
 		{{.n_entries = 1, .names_size = 0}, {1, 2, 0, 0}, "a"},
 		{{.n_entries = UINT32_MAX, .names_size = 2}, {1, 2, 0, 0}, "a"},

@@ -197,6 +197,33 @@ static void expect_lines(const struct profile *p, uint32_t frame)
 	assert_int_equal(l[1].line, 9);
 }
 
+static void made_code_is_kept_with_the_time_it_was_valid(void **state)
+{
+	_cleanup_(cleanup_profile_free) struct profile *p = build_sampler();
+	struct profile_writer *w;
+	struct mw_error e;
+	uint32_t number = 9;
+	struct profile_code code = {.file = 0, .start = 0x7f0000001000, .end = 0x7f0000001100, .from = 5};
+	assert_int_equal(profile_add_string(p, "JS:*f a.js:1", &code.name), 0);
+	assert_int_equal(profile_add_code(p, &code, &number), 0);
+	assert_int_equal(number, 0);
+	assert_int_equal(profile_set_code(p, 1, &code), -ENOENT);
+	assert_int_equal(profile_writer_create(path, p, &w, &e), 0);
+	assert_int_equal(profile_writer_flush(w, &e), 0);
+	code.until = 77; /* learned later */
+	assert_int_equal(profile_set_code(p, 0, &code), 0);
+	assert_int_equal(profile_writer_close(w, &e), 0);
+	_cleanup_(cleanup_profile_free) struct profile *q = read_profile(path);
+	assert_int_equal(q->codes.n, 1);
+	const struct profile_code *c = &q->codes.items[0];
+	assert_string_equal(profile_string(q, c->name), "JS:*f a.js:1");
+	assert_int_equal(c->start, code.start);
+	assert_int_equal(c->end, code.end);
+	assert_int_equal(c->from, 5);
+	assert_int_equal(c->until, 77);
+	assert_int_equal(sql_number(path, "SELECT valid_until FROM code WHERE name LIKE 'JS:%'"), 77);
+}
+
 static void source_lines_are_kept_and_replaced(void **state)
 {
 	_cleanup_(cleanup_profile_free) struct profile *p = build_sampler();
@@ -952,6 +979,7 @@ int main(void)
 		test_in_directory(a_saved_profile_opens_with_everything_in_it),
 		test_in_directory(the_tables_for_people_are_filled_at_close),
 		test_in_directory(saving_what_was_read_gives_the_same_profile),
+		test_in_directory(made_code_is_kept_with_the_time_it_was_valid),
 		test_in_directory(names_by_an_id_of_several_contents_are_not_read),
 		test_in_directory(source_lines_are_kept_and_replaced),
 		test_in_directory(an_earlier_file_becomes_old),

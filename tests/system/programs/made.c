@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * made SECONDS HOW [ROOT]: code made at run time, named by a perf map. What runs is always called under_SIDE,
- * and so may have names of that side only.
+ * made SECONDS HOW [ROOT]: code made at run time, named by a perf map. What runs is always called
+ * under_SIDE, and so may have names of that side only.
  *
  *	plain      a map of both functions, one with spaces in its name
  *	brief      the same, and the map is removed at the end
- *	odd        the same, among lines that make no sense, some of them with a wrong name for the same place
+ *	odd        the same, among lines that make no sense, some with a wrong name for the place
  *	replaced   a function is made in the place of another, and announced behind it
  *	rewritten  ... in a map that is written anew
  *	renamed    ... in a map that takes the place of the old one
@@ -32,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BODY  __attribute__((noinline, noclone, aligned(256)))
+#define BODY	  __attribute__((noinline, noclone, aligned(256)))
 #define CODE_SIZE 256
 
 typedef long (*work_fn)(long n);
@@ -85,7 +85,8 @@ static void make(char *place, work_fn code) { memcpy(place, (void *)code, CODE_S
 
 static void name_map(pid_t pid) { snprintf(map_name, sizeof map_name, "/tmp/perf-%d.map", pid); }
 
-__attribute__((format(printf, 2, 3))) static void write_map(const char *mode, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void write_map(const char *mode, const char *format,
+							    ...)
 {
 	va_list args;
 	FILE *f = fopen(map_name, mode);
@@ -117,10 +118,13 @@ static void run_plain(void)
 
 static void run_odd(void)
 {
-	write_map("a", "\n \n%lx\n%lx 100\n%lx 0 wrong_first\nzz 10 wrong_first\n%lx 100wrong_first\n",
+	write_map("a",
+		  "\n \n%lx\n%lx 100\n%lx 0 wrong_first\nzz 10 wrong_first\n%lx 100wrong_first\n",
 		  (long)memory, (long)memory, (long)memory, (long)memory);
-	write_map("a", "%lx ffffffffffffffff wrong_first\n-%lx 100 wrong_first\n", (long)memory, (long)memory);
-	write_map("a", "%lx 1000 wrong_first\n", (long)memory); /* and this is the one that is replaced */
+	write_map("a", "%lx ffffffffffffffff wrong_first\n-%lx 100 wrong_first\n", (long)memory,
+		  (long)memory);
+	write_map("a", "%lx 1000 wrong_first\n",
+		  (long)memory); /* and this is the one that is replaced */
 	run_plain();
 }
 
@@ -237,7 +241,8 @@ int main(int argc, char **argv)
 	snprintf(name, sizeof name, "made%s", tag ? tag : "");
 	prctl(PR_SET_NAME, name);
 	seconds = atof(argv[1]);
-	memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+		      -1, 0);
 	name_map(getpid());
 	if (strcmp(how, "plain") == 0 || strcmp(how, "brief") == 0)
 		run_plain();
