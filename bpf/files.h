@@ -49,6 +49,17 @@ static __always_inline void add_root(struct file_record *r)
 	r->root_device = BPF_CORE_READ(root, i_sb, s_dev);
 }
 
+/* On overlayfs the program is a file of the overlay, and what is mapped one of a layer. */
+static __always_inline bool is_program(struct area *area)
+{
+	struct mm_struct *mm = BPF_CORE_READ(bpf_get_current_task_btf(), mm);
+	struct dentry *dentry = BPF_CORE_READ(mm, exe_file, f_path.dentry);
+	if (BPF_CORE_READ(mm, exe_file, f_inode, i_sb, s_magic) != OVERLAYFS_MAGIC)
+		return (__u64)dentry == area->dentry;
+	__u64 start = BPF_CORE_READ(mm, start_code);
+	return start >= area->start && start < area->end;
+}
+
 static __always_inline void announce_file(struct area *area, __u32 number, __u64 start_time)
 {
 	struct file_record *r = bpf_ringbuf_reserve(&ring, sizeof *r, 0);
@@ -64,7 +75,7 @@ static __always_inline void announce_file(struct area *area, __u32 number, __u64
 	r->number = number;
 	r->pid = id >> 32;
 	r->tid = (__u32)id;
-	r->unused = 0;
+	r->is_program = is_program(area);
 	r->start_time = start_time;
 	r->map_start = area->start;
 	r->map_end = area->end;

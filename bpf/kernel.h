@@ -113,6 +113,7 @@ struct mm_struct {
 	unsigned long task_size;
 	unsigned long start_code;
 	unsigned long start_stack;
+	struct file *exe_file;
 	mm_context_t context;
 };
 
@@ -181,6 +182,7 @@ typedef int (*task_work_fn)(struct bpf_map *map, void *key, void *value);
 #define VM_EXEC           0x4UL
 #define PF_KTHREAD        0x00200000U
 #define BTRFS_SUPER_MAGIC 0x9123683EUL
+#define OVERLAYFS_MAGIC   0x794c7630UL
 #define TMPFS_MAGIC       0x01021994UL
 #define HUGETLBFS_MAGIC   0x958458F6UL
 

@@ -139,7 +139,7 @@ struct file_record {
 	__u32 number;
 	__u32 pid;
 	__u32 tid;
-	__u32 unused;
+	__u32 is_program; /* what the process runs, which nobody can write to meanwhile */
 	__u64 magic;      /* of the file system, as statfs gives it */
 	__u64 start_time; /* of the thread group that was seen with it */
 	__u64 map_start;  /* the mapping it was seen through */

@@ -19,6 +19,8 @@
 #define MAX_COPIERS 2
 /* For so long the store is asked for a build ID that may come to be known. */
 #define LOOKS_NS UINT64_C(2000000000)
+/* More than a tick of any kernel's timer, and some delay of it. */
+#define TICK_NS 50000000
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -219,21 +221,30 @@ static bool changed_later(const struct inode_key *a, const struct inode_key *b)
 /*
  * The file was executed, and opened then, before it was unlinked or renamed. Only such files: while
  * they run nobody can write to them, so an equal modification time cannot have been forged. Between two
- * runs it can: the last one before the sample counts.
+ * runs it can: the last one before the sample counts. The sampled process itself, though, may have
+ * unlinked the file after the sample and before we looked at what it had executed.
  */
 static uint32_t find_twin(const struct first_sight *f, const struct entry *entry)
 {
 	uint32_t found = NO_ENTRY;
 	for (size_t i = 0; i < MIN(f->n_executed, EXECUTED_MAX); i++) {
 		const struct entry *other = f->entries.items[f->executed[i]];
-		if (!other || other == entry || changed_later(&other->key.inode, &entry->key.inode) ||
+		if (!other || other == entry ||
 		    !is_same_content(&other->key.inode, &entry->key.inode))
+			continue;
+		if (changed_later(&other->key.inode, &entry->key.inode) &&
+		    other->request.pid != entry->request.pid)
 			continue;
 		if (found == NO_ENTRY || changed_later(&other->key.inode,
 						       &f->entries.items[found]->key.inode))
 			found = f->executed[i];
 	}
 	return found;
+}
+
+static uint8_t max_tries(const struct entry *entry)
+{
+	return entry->key.id.kind == MW_FILE_ID_NONE ? MAX_TRIES : MAX_TRIES_BY_ID;
 }
 
 /* Opening failed. Another task may still have the file: then its next sample announces it again. */
@@ -247,7 +258,7 @@ int entry_fail_to_open(struct first_sight *f, uint32_t number, enum mw_reason re
 	}
 	f->counts.not_opened++;
 	entry_finish(f, entry, reason);
-	if (reason != MW_REASON_TIMEOUT && ++entry->tries < MAX_TRIES && f->o.forget)
+	if (reason != MW_REASON_TIMEOUT && ++entry->tries < max_tries(entry) && f->o.forget)
 		f->o.forget(f->o.data, &entry->key);
 	return 0;
 }
@@ -444,7 +455,7 @@ static int find_entry(struct first_sight *f, const struct sight_key *key,
 					   : label_of(f, request, NULL, buf, sizeof buf));
 	if (r < 0 || is_new)
 		return r < 0 ? r : 1;
-	if (entry->state != STATE_FAILED || entry->tries >= MAX_TRIES)
+	if (entry->state != STATE_FAILED || entry->tries >= max_tries(entry))
 		return 0;
 	/* It failed before; this task may help. */
 	f->unfinished++;
@@ -504,12 +515,32 @@ static int add_by_id(struct first_sight *f, const struct file_sighting *s,
 	bool is_looked_for = r == 1 || entry->state == STATE_IN_STORE;
 	if (can_be_asked == 0)
 		return is_looked_for ? open_for(f, number, request) : 0;
-	if (is_looked_for && ++entry->tries < MAX_TRIES) /* the next sample may help */
+	if (is_looked_for && ++entry->tries < max_tries(entry)) /* the next sample may help */
 		f->o.forget(f->o.data, &key);
 	if (r == 0)
 		return 0;
 	entry->looks_until = clock_now_ns() + LOOKS_NS;
 	return entry_put_off(f, number, STATE_IN_STORE);
+}
+
+/* When the next change of the file would surely have another time. */
+static uint64_t settling_time(const struct inode_key *key)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	int64_t age = (int64_t)(t.tv_sec - key->ctime_sec) * 1000000000 + t.tv_nsec - key->ctime_nsec;
+	uint64_t now = clock_now_ns();
+	if (age < 0) /* it was changed before now, whatever the clock says */
+		age = 0;
+	return age >= TICK_NS ? 0 : now + TICK_NS - (uint64_t)age;
+}
+
+bool first_sight_is_settled(const struct first_sight *f, uint32_t profile_file, uint64_t time)
+{
+	if (profile_file >= f->by_file.n || f->by_file.items[profile_file] == NO_ENTRY)
+		return true;
+	const struct entry *entry = f->entries.items[f->by_file.items[profile_file]];
+	return !entry || time >= entry->settled_at;
 }
 
 int first_sight_add(struct first_sight *f, const struct file_sighting *s)
@@ -532,6 +563,8 @@ int first_sight_add(struct first_sight *f, const struct file_sighting *s)
 	struct sight_key key = {.inode = s->key};
 	uint32_t number;
 	int r = find_entry(f, &key, &request, &number);
+	if (r == 1 && !s->is_program && !f->entries.items[number]->tries)
+		f->entries.items[number]->settled_at = settling_time(&s->key);
 	int set = r < 0 ? r : set_profile_number(f, s->number, number);
 	return r <= 0 || set < 0 ? (r < 0 ? r : set) : open_for(f, number, &request);
 }

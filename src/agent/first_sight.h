@@ -122,6 +122,12 @@ int first_sight_open(struct first_sight *f, uint32_t profile_file, const struct 
 void first_sight_go_on(struct first_sight *f);
 /* Files about which something may still be learned. */
 size_t first_sight_unfinished(const struct first_sight *f);
+/*
+ * Whether the state of a file (of the profile) names its content at that time (CLOCK_MONOTONIC). Right
+ * after a change it does not: file systems take the time from a clock that moves with the timer's tick,
+ * so two writes within one leave the same change time.
+ */
+bool first_sight_is_settled(const struct first_sight *f, uint32_t profile_file, uint64_t time);
 /* There will be no more samples: files that had none are not waited for. */
 void first_sight_leave_unsampled(struct first_sight *f);
 /* Nothing more will be learned: what is unfinished gets this reason. */

@@ -46,6 +46,7 @@ struct entry {
 	uint8_t tries;	       /* to open it */
 	uint64_t looks_until;  /* STATE_IN_STORE: CLOCK_MONOTONIC */
 	bool identity_only;    /* nobody asked for its names */
+	uint64_t settled_at;   /* CLOCK_MONOTONIC: samples before may be of a content that is gone */
 	bool was_executed;     /* seen at an exec: nobody can write to it while it runs */
 	uint32_t twin;	       /* STATE_TWIN: the other entry */
 	uint32_t profile_file; /* NO_FILE as long as no sample was in it */
@@ -64,6 +65,8 @@ typedef VEC(uint32_t) number_list;
 
 /* How often a file that could not be opened is tried again, at later samples in other tasks. */
 #define MAX_TRIES 8
+/* Where the file is looked for by its build ID: another may be mapped there every other time. */
+#define MAX_TRIES_BY_ID 64
 /* Files that are remembered, so that they are not opened again; the oldest is forgotten first. */
 #define ENTRIES_MAX  4096
 #define EXECUTED_MAX 1024

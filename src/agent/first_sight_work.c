@@ -215,11 +215,17 @@ int entry_submit(struct first_sight *f, uint32_t number, size_t job)
 	return r;
 }
 
+/* Files are executed faster than they are worked on: room for the next, and names, are worth most. */
+static bool is_pressed(const struct first_sight *f)
+{
+	return f->n_pins > f->o.max_pins / 4;
+}
+
 /* Where tables are wanted, one child at least is left for them: the next samples need them. */
 static int start_extraction(struct first_sight *f, uint32_t number)
 {
 	struct entry *entry = f->entries.items[number];
-	if (f->o.on_table && f->n_extracting)
+	if (f->o.on_table && f->n_extracting && !is_pressed(f))
 		return -EAGAIN;
 	int r = entry_begin(f, entry, STORE_NAMES);
 	if (r == 0)
@@ -231,11 +237,17 @@ static int start_extraction(struct first_sight *f, uint32_t number)
 	return 0;
 }
 
+/* Those that had no sample yet have no table made then. */
+static bool spares_table(const struct first_sight *f, const struct entry *entry)
+{
+	return entry->profile_file == NO_FILE && is_pressed(f);
+}
+
 /* The table first, then names, as far as the store does not have them. */
 static int start_making(struct first_sight *f, uint32_t number)
 {
 	struct entry *entry = f->entries.items[number];
-	if (entry_needs_table(f, entry))
+	if (entry_needs_table(f, entry) && !spares_table(f, entry))
 		return entry_start_table(f, number);
 	if (!entry->has_names)
 		return start_extraction(f, number);

@@ -40,6 +40,8 @@ static int translate_frame(struct recorder *r, const struct sample *sample, stru
 		f->kind = FRAME_RAW;
 		if (f->reason == MW_REASON_NONE)
 			f->reason = MW_REASON_EVICTED;
+	} else if (!first_sight_is_settled(r->first_sight, f->file, sample->time)) {
+		*f = (struct frame){.kind = FRAME_RAW, .flags = f->flags, .reason = MW_REASON_RACED};
 	}
 	return 0;
 }

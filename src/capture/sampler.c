@@ -104,6 +104,7 @@ static int deliver_file(struct sampler *s, const struct file_record *r)
 		.mount_namespace = r->mount_namespace,
 		.root_inode = r->root_inode,
 		.root_device = r->root_device,
+		.is_program = r->is_program,
 	};
 	memcpy(&sighting.key, &r->key, sizeof sighting.key);
 	s->n_files++;

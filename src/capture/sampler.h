@@ -65,6 +65,7 @@ struct file_sighting {
 	uint64_t mount_namespace; /* of the task, 0 unknown, */
 	uint64_t root_inode;	  /* and its root directory */
 	uint32_t root_device;
+	bool is_program; /* what the process runs: nobody can write to it meanwhile */
 
 	uint32_t exec_count; /* with an id: of the process, as in struct task_key; */
 	uint64_t image;     /* as in struct sample; */

@@ -133,6 +133,7 @@ copy_and_run() { # SIDE NUMBER
 blocks_of() { find "$1" -type f -printf '%s\n' | awk '{ n += int(($1 + 4095) / 4096) } END { print n + 0 }'; }
 it_names_five_thousand_files_with_a_store_of_a_megabyte() {
 	local side pids=()
+	[ -n "${CHECK_LONG:-}" ] || skip "runs five thousand programs: make check-long"
 	start_recording -q -a -g -F 999 --store-size 1M
 	for side in right other; do
 		(copy_and_run $side 2500) &
