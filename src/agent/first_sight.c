@@ -19,8 +19,6 @@
 #define MAX_COPIERS 2
 /* For so long the store is asked for a build ID that may come to be known. */
 #define LOOKS_NS UINT64_C(2000000000)
-/* More than a tick of any kernel's timer, and some delay of it. */
-#define TICK_NS 50000000
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -206,8 +204,10 @@ static const char *label_of(const struct first_sight *f, const struct file_reque
 static bool is_same_content(const struct inode_key *a, const struct inode_key *b)
 {
 	bool same_change = a->ctime_sec == b->ctime_sec && a->ctime_nsec == b->ctime_nsec;
+	/* tmpfs has generations, and does not tell them to who opens the file: 0. */
+	bool same_generation = a->generation == b->generation || !a->generation || !b->generation;
 	return a->inode == b->inode && a->device == b->device && a->subvolume == b->subvolume &&
-	       a->generation == b->generation && a->size == b->size &&
+	       same_generation && a->size == b->size &&
 	       a->mtime_sec == b->mtime_sec && a->mtime_nsec == b->mtime_nsec &&
 	       (same_change || a->links != b->links);
 }
@@ -532,7 +532,10 @@ static uint64_t settling_time(const struct inode_key *key)
 	uint64_t now = clock_now_ns();
 	if (age < 0) /* it was changed before now, whatever the clock says */
 		age = 0;
-	return age >= TICK_NS ? 0 : now + TICK_NS - (uint64_t)age;
+	struct timespec tick = {};
+	clock_getres(CLOCK_REALTIME_COARSE, &tick);
+	uint64_t settling = 2 * (uint64_t)tick.tv_nsec; /* the tick itself may come late */
+	return (uint64_t)age >= settling ? 0 : now + settling - (uint64_t)age;
 }
 
 bool first_sight_is_settled(const struct first_sight *f, uint32_t profile_file, uint64_t time)

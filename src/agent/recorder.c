@@ -223,7 +223,7 @@ static int take_results(struct recorder *r)
 	return result;
 }
 
-static int take_executed(struct recorder *r)
+int recorder_take_executed(struct recorder *r)
 {
 	int fd, result = 0;
 	uint32_t pid;
@@ -247,7 +247,7 @@ static int turn(struct recorder *r, int timeout_ms)
 		return -errno;
 	take_signals(r);
 	take_orders(r);
-	int result = take_executed(r);
+	int result = recorder_take_executed(r);
 	if (result >= 0)
 		result = sampler_dispatch(r->sampler);
 	if (result >= 0)

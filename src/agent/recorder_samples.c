@@ -8,7 +8,9 @@
 int recorder_on_file(void *data, const struct file_sighting *sighting)
 {
 	struct recorder *r = data;
-	return first_sight_add(r->first_sight, sighting);
+	/* It may be what was executed a moment ago, and may be gone already: that notice is first. */
+	int result = recorder_take_executed(r);
+	return result < 0 ? result : first_sight_add(r->first_sight, sighting);
 }
 
 int recorder_on_table_wanted(void *data, uint32_t number)

@@ -93,6 +93,8 @@ void recorder_tear_down(struct recorder *r);
 int recorder_on_file(void *data, const struct file_sighting *sighting);
 int recorder_on_table_wanted(void *data, uint32_t number);
 void recorder_on_table(void *data, uint32_t sampler_number, const struct mw_file_id *store_id);
+/* What was executed since the last call becomes known. 0 or -ENOMEM. */
+int recorder_take_executed(struct recorder *r);
 int recorder_on_sample(void *data, const struct sample *sample);
 int recorder_on_decided(void *data, struct sample *sample, struct frame *frames);
 int recorder_add_sample(void *data, const struct sample *sample);
