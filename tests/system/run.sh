@@ -37,7 +37,7 @@ for family in "$@"; do
 	run "$family"
 	# Where engines differ is where a program lies, what becomes of it and of its file. The first run took
 	# the engine that record chooses.
-	case $family in places_nested) [ -n "${CHECK_LONG:-}" ] || continue ;; esac
+	case $family in places_nested | identity | code) [ -n "${CHECK_LONG:-}" ] || continue ;; esac
 	case $family in places* | life* | identity* | code* | jit*) MAPWRIGHT_ENGINE=immediate run "$family" ;; esac
 done
 exit $failed
