@@ -475,6 +475,19 @@ static int open_for(struct first_sight *f, uint32_t number, const struct file_re
 	return r;
 }
 
+/* By the process as it was seen last. */
+static int ask_at(const struct first_sight *f, const struct sample *sample, uint64_t address,
+		  struct file_request *request)
+{
+	const struct mapping *m;
+	images_find(f->o.images, sample, address, &m);
+	if (!m || !m->inode)
+		return -ENOENT;
+	request->map_start = m->start;
+	request->map_end = m->end;
+	return mapped_file_ask(f->o.proc, request);
+}
+
 /* The mapping of a build ID that was seen at an address, if the process still is the same program. */
 static int find_mapping(struct first_sight *f, const struct file_sighting *s,
 			struct file_request *request)
@@ -483,17 +496,12 @@ static int find_mapping(struct first_sight *f, const struct file_sighting *s,
 		.task = {s->pid, s->tid, s->start_time, s->exec_count, 0},
 		.image = s->image,
 	};
-	const struct mapping *m;
-	images_find(f->o.images, &sample, s->address, &m);
-	if (!m || !m->inode) {
+	int r = ask_at(f, &sample, s->address, request);
+	if (r < 0) { /* what was seen last may be long ago, or a library half loaded */
 		images_refresh(f->o.images, &sample, UINT64_MAX);
-		images_find(f->o.images, &sample, s->address, &m);
+		r = ask_at(f, &sample, s->address, request);
 	}
-	if (!m || !m->inode)
-		return -ENOENT;
-	request->map_start = m->start;
-	request->map_end = m->end;
-	return mapped_file_ask(f->o.proc, request);
+	return r;
 }
 
 static int add_by_id(struct first_sight *f, const struct file_sighting *s,
