@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 
 ssize_t io_pread(int fd, void *buf, size_t n, uint64_t offset)
 {
@@ -81,4 +82,12 @@ int io_read_text(int dir, const char *path, size_t limit, char **ret, size_t *re
 	if (ret_size)
 		*ret_size = size;
 	return 0;
+}
+
+int io_reopen(int place)
+{
+	char link[32];
+	snprintf(link, sizeof link, "/proc/self/fd/%d", place);
+	int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
 }

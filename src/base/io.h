@@ -19,4 +19,11 @@ int io_write(int fd, const void *data, size_t n);
  */
 int io_read_text(int dir, const char *path, size_t limit, char **ret, size_t *ret_size);
 
+/*
+ * Opens what an O_PATH descriptor stands for, for reading and without waiting for anybody. Only for what
+ * is known to be a regular file: to open a FIFO or a device can do something. The caller closes the
+ * descriptor, or gets -errno.
+ */
+int io_reopen(int place);
+
 #endif

@@ -2,6 +2,7 @@
 #include "content/content.h"
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -198,14 +199,6 @@ static bool is_proved_by_file_system(int fd, const struct file_request *request,
 
 /* ---- pins ------------------------------------------------------------------------------------ */
 
-static int reopen(int fd)
-{
-	char link[32];
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	int readable = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return readable < 0 ? -errno : readable;
-}
-
 static void set_label(struct pin *pin)
 {
 	char link[32];
@@ -231,7 +224,7 @@ static int open_candidate(int candidate, const struct finder_context *context,
 	int r = content_is_proved(candidate, context->proc, request, context->log);
 	if (r <= 0)
 		return r < 0 ? r : -ESTALE;
-	_cleanup_close_ int fd = reopen(candidate);
+	_cleanup_close_ int fd = io_reopen(candidate);
 	if (fd < 0)
 		return fd;
 	if (!is_proved_by_file_system(fd, request, context->log))

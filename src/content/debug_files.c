@@ -2,6 +2,7 @@
 #include "content/debug_files.h"
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "content/task_root.h"
 #include "proc/mountinfo.h"
 
@@ -44,9 +45,7 @@ static void try(struct search *s, int root, bool is_ours, const char *path)
 		    other.st_ino == st.st_ino)
 			return;
 	}
-	char link[32];
-	snprintf(link, sizeof link, "/proc/self/fd/%d", candidate);
-	int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = io_reopen(candidate);
 	log_debug(s->log, "%s: debug file %s%s: %s", s->request->path, path,
 		  is_ours ? "" : " in the task's root", fd < 0 ? "cannot be opened" : "opened");
 	if (fd >= 0)

@@ -2,6 +2,7 @@
 #include "content/host_files.h"
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "content/task_root.h"
 #include "proc/mountinfo.h"
 
@@ -119,10 +120,7 @@ static int open_regular(int candidate)
 		return -EINVAL;
 	if (s.stx_size > HOST_FILE_MAX)
 		return -EFBIG;
-	char link[32];
-	snprintf(link, sizeof link, "/proc/self/fd/%d", candidate);
-	int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
+	return io_reopen(candidate);
 }
 
 int host_files_open(const struct host_files *h, const char *path)

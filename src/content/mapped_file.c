@@ -2,6 +2,7 @@
 #include "content/mapped_file.h"
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "content/content.h"
 #include "proc/mountinfo.h"
 
@@ -59,9 +60,7 @@ int mapped_file_ask(const struct proc *proc, struct file_request *request)
 	if (finder_may_block(request->magic))
 		return 0;
 	/* The rest of the key takes a descriptor that can be asked. */
-	char link[32];
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	_cleanup_close_ int readable = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_cleanup_close_ int readable = io_reopen(fd);
 	return readable < 0 ? 0 : content_ask_key(readable, &request->key);
 }
 

@@ -57,10 +57,7 @@ int perf_map_file_look(const struct perf_map_file *file, struct perf_map_state *
 
 int perf_map_file_open(const struct perf_map_file *file)
 {
-	char link[32];
-	snprintf(link, sizeof link, "/proc/self/fd/%d", file->fd);
-	int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
+	return io_reopen(file->fd);
 }
 
 /* ---- what counts ----------------------------------------------------------------------------- */

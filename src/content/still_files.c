@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/io.h"
 #include "base/vec.h"
 #include "content/content.h"
 #include "content/mapped_file.h"
@@ -127,9 +128,7 @@ static bool nobody_writes(const struct state *state, int candidate)
 {
 	if (finder_may_block(state->magic))
 		return true; /* cannot be asked without waiting; their servers do as they like anyway */
-	char link[32];
-	snprintf(link, sizeof link, "/proc/self/fd/%d", candidate);
-	_cleanup_close_ int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_cleanup_close_ int fd = io_reopen(candidate);
 	return fd >= 0 && writers_none(fd);
 }
 

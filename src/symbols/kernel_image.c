@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/file_id.h"
+#include "base/io.h"
 #include "symbols/intake.h"
 
 #include <errno.h>
@@ -18,12 +19,9 @@ static int open_candidate(int root, const char *path)
 {
 	_cleanup_close_ int place = openat(root, path, O_PATH | O_CLOEXEC);
 	struct stat st;
-	char link[32];
 	if (place < 0 || fstat(place, &st) < 0 || !S_ISREG(st.st_mode))
 		return -ENOENT;
-	snprintf(link, sizeof link, "/proc/self/fd/%d", place);
-	int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	return fd < 0 ? -errno : fd;
+	return io_reopen(place);
 }
 
 /* Takes it in if it is the one. */
