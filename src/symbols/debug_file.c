@@ -3,18 +3,6 @@
 
 #include "symbols/extract.h"
 
-bool debug_file_belongs(struct elf *debug, const struct elf_identity *identity)
-{
-	struct elf_identity other;
-	uint32_t crc;
-	if (elf_identify(debug, &other, NULL) < 0)
-		return false;
-	if (other.id.kind == MW_FILE_ID_GNU && identity->id.kind == MW_FILE_ID_GNU)
-		return mw_file_id_equal(&other.id, &identity->id);
-	return identity->debug_link.name[0] && source_crc32(&debug->source, &crc) == 0 &&
-	       crc == identity->debug_link.crc;
-}
-
 static const struct elf_program_header *first_load(const struct elf *elf)
 {
 	vec_foreach(h, &elf->program_headers) {
@@ -38,7 +26,7 @@ static int collect_from(struct symbol_list *list, const struct elf *elf, int deb
 	int r = elf_open(&debug, debug_fd, NULL);
 	if (r < 0)
 		return r;
-	r = debug_file_belongs(&debug, identity) ? symbol_list_collect(list, &debug, NULL)
+	r = elf_debug_file_belongs(&debug, identity) ? symbol_list_collect(list, &debug, NULL)
 						 : -ESTALE;
 	uint64_t bias = debug_file_bias(elf, &debug);
 	elf_deinit(&debug);
@@ -72,7 +60,7 @@ int extract_alt_link(int elf_fd, const int *debug_fds, size_t n_debug_fds, struc
 	for (size_t i = 0; i < n_debug_fds && found == 0; i++) {
 		if (elf_open(&debug, debug_fds[i], NULL) < 0)
 			continue;
-		if (debug_file_belongs(&debug, &identity))
+		if (elf_debug_file_belongs(&debug, &identity))
 			found = elf_read_alt_link(&debug, ret);
 		elf_deinit(&debug);
 	}

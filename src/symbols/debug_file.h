@@ -7,11 +7,6 @@
 #include "symbols/symbol_list.h"
 
 /*
- * A debug file is what a stripped file's packager says it is, by the checksum of the link, unless
- * both say by a build ID who they are.
- */
-bool debug_file_belongs(struct elf *debug, const struct elf_identity *identity);
-/*
  * What is to be added to the addresses of a debug file: prelinking moves a file, but not its debug
  * file. Modulo 2^64; 0 if they agree.
  */

@@ -49,7 +49,7 @@ static bool take_debug_file(struct job *job, int fd)
 {
 	if (elf_open(&job->debug, fd, NULL) < 0)
 		return false;
-	if (dwarf_file_has_any(&job->debug) && debug_file_belongs(&job->debug, &job->identity))
+	if (dwarf_file_has_any(&job->debug) && elf_debug_file_belongs(&job->debug, &job->identity))
 		return true;
 	elf_deinit(&job->debug);
 	return false;
