@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "content/debug_files.h"
 #include "symbols/extract.h"
+#include "symbols/intake.h"
 #include "unwind/extract_unwind.h"
 
 #include <errno.h>
@@ -100,24 +101,9 @@ static void note_failure(struct first_sight *f, struct entry *entry, enum mw_rea
 
 int entry_describe(const struct entry *entry, struct meta *ret)
 {
-	const struct elf_identity *identity = entry->identity;
+	int r = intake_describe(entry->identity, entry->pin ? entry->pin->path : "", ret);
 	ret->id = entry->store_id;
-	ret->elf_type = identity->type;
-	ret->elf_machine = identity->machine;
-	ret->file_size = identity->file_size;
-	ret->has_content = true;
-	memcpy(ret->content, identity->content, sizeof ret->content);
-	for (uint32_t i = 0; i < identity->n_segments; i++) {
-		const struct elf_segment *s = &identity->segments[i];
-		struct store_segment segment = {s->vaddr, s->offset, s->file_size, s->mem_size,
-						s->flags};
-		int r = meta_add_segment(ret, &segment);
-		if (r < 0)
-			return r;
-	}
-	if (entry->pin && entry->pin->path[0])
-		meta_add_path(ret, entry->pin->path);
-	return 0;
+	return r;
 }
 
 int first_sight_segments(struct first_sight *f, uint32_t profile_file, struct meta *ret)
