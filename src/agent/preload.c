@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PER_TICK  16
 #define QUEUE_MAX 8192
@@ -102,7 +103,10 @@ int preload_tick(struct preload *p)
 	int r = 0;
 	for (int i = 0; i < PER_TICK && p->next < p->queue.n && r == 0; i++)
 		r = look_at(p, p->queue.items[p->next++].pid);
-	if (p->next == p->queue.n)
-		p->next = p->queue.n = 0;
+	if (p->next && (p->next == p->queue.n || p->next >= QUEUE_MAX)) { /* programs may be executed for ever */
+		p->queue.n -= p->next;
+		memmove(p->queue.items, p->queue.items + p->next, p->queue.n * sizeof p->queue.items[0]);
+		p->next = 0;
+	}
 	return r;
 }
