@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the two halves of first sight share: first_sight.c sees and opens, first_sight_work.c has the
- * files read. */
+/*
+ * What the parts of first sight share: first_sight.c sees and opens, first_sight_queue.c gives each file
+ * its turn, first_sight_work.c has it identified and its names made, first_sight_tables.c its unwinding
+ * table.
+ */
 #ifndef AGENT_FIRST_SIGHT_ENTRY_H
 #define AGENT_FIRST_SIGHT_ENTRY_H
 
