@@ -20,6 +20,8 @@
 #define IN_USE_NS    UINT64_C(2000000000)
 /* What found no room is tried again after this time. */
 #define POSTPONED_NS UINT64_C(3000000000)
+/* So many wait, each with an open file; the rest is asked for again by later samples. */
+#define POSTPONED_MAX 256
 #define BATCH_MAX    128
 
 /* A content's table, in the kernel or not any more. */
@@ -279,8 +281,10 @@ static void carry_out_all(struct tables *t, order_list *orders)
 			t->counts.refused++;
 			order->not_before = now + POSTPONED_NS;
 		}
-		if (vec_push(&t->postponed, *order) < 0)
+		if (t->postponed.n >= POSTPONED_MAX || vec_push(&t->postponed, *order) < 0) {
 			cleanup_close(&order->fd);
+			bpf_map_delete_elem(t->wanted, &order->number);
+		}
 	}
 	orders->n = 0;
 }
