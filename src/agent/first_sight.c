@@ -219,19 +219,16 @@ static bool changed_later(const struct inode_key *a, const struct inode_key *b)
 /*
  * The file was executed, and opened then, before it was unlinked or renamed. Only such files: while
  * they run nobody can write to them, so an equal modification time cannot have been forged. Between two
- * runs it can: the last one before the sample counts. The sampled process itself, though, may have
- * unlinked the file after the sample and before we looked at what it had executed.
+ * runs it can: the last one before the sample counts. A later state is not taken, not even of what the
+ * sampled process executed: by the time that we looked it may have ended, and the file been written over.
  */
 static uint32_t find_twin(const struct first_sight *f, const struct entry *entry)
 {
 	uint32_t found = NO_ENTRY;
 	for (size_t i = 0; i < MIN(f->n_executed, EXECUTED_MAX); i++) {
 		const struct entry *other = f->entries.items[f->executed[i]];
-		if (!other || other == entry ||
+		if (!other || other == entry || changed_later(&other->key.inode, &entry->key.inode) ||
 		    !is_same_content(&other->key.inode, &entry->key.inode))
-			continue;
-		if (changed_later(&other->key.inode, &entry->key.inode) &&
-		    other->request.pid != entry->request.pid)
 			continue;
 		if (found == NO_ENTRY || changed_later(&other->key.inode,
 						       &f->entries.items[found]->key.inode))

@@ -161,8 +161,9 @@ it_names_programs_that_live_two_milliseconds_and_are_removed_at_once() {
 
 # ---- the recorder and the machine -------------------------------------------------------------------
 
-# The program lives and dies while nobody looks, and another takes its path.
-it_names_what_ran_while_the_recorder_was_stopped_for_five_seconds() {
+# A program lives and dies while nobody looks, and another takes its path. That its file was not written over
+# before it was removed cannot be proved any more (identity.sh has what is written over), so it has a reason.
+it_names_what_still_runs_after_the_recorder_was_stopped_for_five_seconds_and_nothing_wrongly() {
 	local stopped
 	cp "$PROGRAMS/right" prog
 	start_recording -q -a -g -F 999
@@ -177,7 +178,7 @@ it_names_what_ran_while_the_recorder_was_stopped_for_five_seconds() {
 	stop_recording && adds_up || return
 	echo "lost for want of room: $(ask tally ring-full) samples, $(ask tally user-stack-lost-ring-full) user stacks"
 	frequency=999
-	seconds=1 names_all && judge --command burn_other --samples "$(seconds=6 expected 1)" --leaf '^other_'
+	judge --samples "$(seconds=1 expected 1)" --right 0 --unnamed 100 && judge --command burn_other --samples "$(seconds=6 expected 1)" --leaf '^other_'
 }
 
 set_online() { echo "$1" >"$processor/online"; }

@@ -110,6 +110,18 @@ it_gives_no_wrong_name_to_a_program_that_is_written_over_while_the_recorder_is_s
 	judge --samples "$(expected 1)" --right 0 --unnamed 100
 }
 
+# And is gone then, so that an unlink could be why its change time moved on.
+it_gives_no_wrong_name_to_a_program_that_is_written_over_and_removed_while_the_recorder_is_stopped() {
+	local side
+	for side in right wrong; do
+		cp "$PROGRAMS/$side" $side
+		truncate -s 100K $side
+	done
+	touch -r right wrong
+	watch bash -c 'kill -STOP $PPID; ./right '$seconds'; cp -p wrong right; rm right; sleep 0.2; kill -CONT $PPID; sleep 0.3'
+	judge --samples "$(expected 1)" --right 0 --unnamed 100
+}
+
 # ---- one build ID, several contents -----------------------------------------------------------------
 
 # The immediate engine knows the id first, and may have to say that it tells nothing: --right and --unnamed.
